@@ -146,6 +146,7 @@ const EDGES: &[Edge] = &[
     ("rankscope-hang", "rankscope-collectives", "what recorded names of collectives stand for"),
     ("rankscope-hang", "rankscope-document", "what it says is a document"),
     ("rankscope-hang", "rankscope-pickle", "dumps are pickles"),
+    ("rankscope-hang", "rankscope-recording", "live pages of ranks"),
     ("rankscope-pipeline", "rankscope-hang", "judges dumps"),
     ("rankscope-pipeline", "rankscope-live", "what pages of ranks say together"),
     ("rankscope-pipeline", "rankscope-recording", "reads those pages"),

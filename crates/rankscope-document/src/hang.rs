@@ -34,6 +34,8 @@ vocabulary! {
     HangSource {
         /// Dumps of torch's flight recorder.
         FlightRecorder = "flight_recorder",
+        /// Live pages of our own recorder.
+        LivePages = "live_pages",
         /// NCCL's RAS service, of which ranks answer.
         RasState = "ras_state",
         /// NCCL's RAS service, of how many collectives ranks have launched.

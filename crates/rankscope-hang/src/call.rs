@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 pub(crate) struct Shape {
     /// The operation, without the library's name: `all_reduce`.
     pub(crate) operation: Box<str>,
-    /// Elements of each input and of each output; empty where they were not recorded.
+    /// Elements of each input and of each output, or bytes where those were recorded; empty where neither was.
     pub(crate) inputs: Box<[i64]>,
     pub(crate) outputs: Box<[i64]>,
     /// Types of the elements of inputs.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use rankscope_collectives::Kind;
 
 use crate::call::Shape;
-use crate::evidence::{GroupId, Scene};
+use crate::told::{GroupId, Scene};
 
 /// What differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub(crate) fn difference(scene: &Scene<'_>, group: GroupId, sequence: u64) -> Op
     }
     let operation = called.first().map(|(_, shape)| &*shape.operation)?;
     if wants_equal_inputs(operation) && all_have(|shape| !shape.inputs.is_empty()) {
-        let sizes = sides(&called, |shape| counts(&shape.inputs));
+        let sizes = sides(&called, |shape| counts(&shape.inputs, scene.form.unit()));
         if sizes.len() > 1 {
             return Some(Difference { what: What::Size, sides: sizes });
         }
@@ -88,9 +88,9 @@ fn sides(called: &[(u32, &Shape)], of: impl Fn(&Shape) -> String) -> Vec<(String
     sides
 }
 
-fn counts(elements: &[i64]) -> String {
-    let all: Vec<String> = elements.iter().map(i64::to_string).collect();
-    format!("{} elements", all.join(" + "))
+fn counts(sizes: &[i64], unit: &str) -> String {
+    let all: Vec<String> = sizes.iter().map(i64::to_string).collect();
+    format!("{} {unit}", all.join(" + "))
 }
 
 /// Whether every rank puts in as much. Exchanges, gathers to one and scatters from one may be uneven, and so may gathers of vectors.

@@ -17,6 +17,8 @@ pub struct Dump {
     pub(crate) descriptions: Vec<Box<str>>,
     /// Ranks of groups, by name, as far as they were configured under a name.
     pub(crate) members: Vec<(Box<str>, Vec<u32>)>,
+    /// By group, how many ranks it has, where that is told.
+    pub(crate) sizes: Vec<(u32, u32)>,
     /// By group: last collective enqueued, and last completed.
     pub(crate) status: Vec<(u32, Option<u64>, Option<u64>)>,
     pub(crate) calls: Vec<Call>,
@@ -90,7 +92,7 @@ impl Dump {
         Ok(dump)
     }
 
-    fn group(&mut self, name: &str, description: &str) -> u32 {
+    pub(crate) fn group(&mut self, name: &str, description: &str) -> u32 {
         let place = self.groups.place(name.into());
         if self.descriptions.len() < self.groups.list.len() {
             self.descriptions.push(description.into());
@@ -113,15 +115,18 @@ impl Dump {
             return;
         }
         let site = site(&raw.frames).map(|site| self.sites.place(site));
+        let sequence = raw.collective_seq_id.count().filter(|sequence| *sequence > 0 && !is_message);
+        // A call without a number cannot be found on other ranks, so nobody is held to be stuck in it.
+        let is_unnumbered = sequence.is_none() && !is_message;
         self.calls.push(Call {
             group,
-            sequence: if is_message { 0 } else { raw.collective_seq_id.count().unwrap_or(0) },
+            sequence: sequence.unwrap_or(0),
             shape: ShapeId(self.shapes.place(shape)),
             created_ns: raw.time_created_ns.0.unwrap_or(0),
             record: raw.record_id.count().unwrap_or(0),
             message,
             // Gloo's calls stay scheduled for ever: that they were retired is their end.
-            done: raw.retired.unwrap_or(false) || raw.state == "completed",
+            done: raw.retired.unwrap_or(false) || raw.state == "completed" || is_unnumbered,
             site,
         });
     }

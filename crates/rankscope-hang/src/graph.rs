@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use petgraph::algo::tarjan_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 
-use crate::evidence::{GroupId, RankState, Scene};
 use crate::progress::Point;
+use crate::told::{GroupId, RankState, Scene};
 
 /// Where a rank stands with regard to a collective that others are in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,10 +105,10 @@ impl Scene<'_> {
             return Stand::Unknown;
         }
         let progress = &state.progress;
-        let called = progress.reached[group.0].map_or(0, |reached| reached.called);
+        let called = progress.reached[group.0].and_then(|reached| reached.called);
         if state.stuck_in() == Some(Point::Collective { group, sequence }) {
             Stand::Here
-        } else if called < sequence {
+        } else if called < Some(sequence) {
             if self.knows(place, group) { Stand::Absent } else { Stand::Unknown }
         } else if progress.find(group, sequence).is_some() && !progress.has_left(group, sequence) {
             Stand::Behind
@@ -146,9 +146,9 @@ impl Scene<'_> {
                 } else {
                     // Whoever left nothing may be of the group, and so may whoever has called nothing yet. Before its first collective has
                     // ended, so may whoever is in no call.
-                    let reached =
-                        |state: &RankState<'_>| state.progress.reached[group.0].map_or(0, |reached| reached.completed);
-                    let is_first = self.ranks.iter().all(|state| reached(state) == 0);
+                    let completed =
+                        |state: &RankState<'_>| state.progress.reached[group.0].and_then(|reached| reached.completed);
+                    let is_first = self.ranks.iter().all(|state| completed(state).is_none_or(|completed| completed == 0));
                     let may_be = |state: &RankState<'_>| {
                         !state.is_known() || !state.progress.is_known() || (is_first && state.stuck_in().is_none())
                     };

@@ -3,9 +3,9 @@
 use rankscope_document::{HangRoot, HangWait};
 
 use crate::dump::Dump;
-use crate::evidence::{RankState, Scene};
 use crate::graph::{Graph, Node};
 use crate::progress::Point;
+use crate::told::{RankState, Scene};
 use crate::words;
 
 /// A scene with its graph.
@@ -90,7 +90,7 @@ impl Judge<'_> {
         let stale = those(|state| state.is_stale);
         let mut lacks = Vec::new();
         if !silent.is_empty() {
-            lacks.push(format!("{} left no dump that holds a call.", words::ranks(&silent)));
+            lacks.push(format!("{} left no {}.", words::ranks(&silent), self.scene.form.telling()));
         }
         if !stale.is_empty() {
             lacks.push(format!(

@@ -4,6 +4,8 @@
 //! dumped, a pickle or JSON; [`Evidence`] gathers the ranks; [`Evidence::verdict`] follows what each rank is stuck in to the ranks
 //! that did not come, and on to what those are stuck in, until somebody waits for nobody.
 //!
+//! Where no dump was left, the live pages of ranks are judged in the same way ([`FoundPages`]), once nothing has moved for a while.
+//!
 //! Other witnesses make an answer more or less sure: [`RasAnswer`] is what NCCL's own service says, [`Observed`]
 //! what a process was seen doing.
 //!
@@ -41,11 +43,14 @@ mod evidence;
 mod graph;
 mod judge;
 mod name;
+mod page;
+mod pages;
 mod pickled;
 mod progress;
 mod ras;
 mod raw;
 mod stack;
+mod told;
 mod verdict;
 mod waits;
 mod witness;
@@ -55,6 +60,7 @@ pub use dump::Dump;
 pub use error::Error;
 pub use evidence::Evidence;
 pub use name::rank_of_file;
+pub use pages::{FoundPage, FoundPages};
 pub use ras::{RasAnswer, RasError};
 pub use stack::{Observed, ProcessState};
 pub use waits::active_waits;

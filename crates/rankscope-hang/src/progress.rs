@@ -2,15 +2,15 @@
 
 use crate::call::{Call, Once, Shape, Way};
 use crate::dump::Dump;
-use crate::evidence::GroupId;
+use crate::told::GroupId;
 
 /// How far a rank has come in one group.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reached {
-    /// The last collective that it called; 0 for none.
-    pub(crate) called: u64,
+    /// The last collective that it called, if it called any.
+    pub(crate) called: Option<u64>,
     /// The last that ended, with all before it, as the watchdog saw it.
-    pub(crate) completed: u64,
+    pub(crate) completed: Option<u64>,
 }
 
 /// A call that is kept: of a collective or message that several dumps of a rank tell of, what they tell together.
@@ -65,14 +65,14 @@ impl Progress {
         for (dump, groups) in dumps.iter().zip(groups) {
             for (group, called, completed) in &dump.status {
                 let reached = progress.reached[groups[*group as usize].0].get_or_insert_default();
-                reached.called = reached.called.max(called.unwrap_or(0));
-                reached.completed = reached.completed.max(completed.unwrap_or(0));
+                reached.called = reached.called.max(*called);
+                reached.completed = reached.completed.max(*completed);
             }
         }
         progress.kept = kept(dumps, groups);
         for one in progress.kept.iter().filter(|one| one.call.message.is_none()) {
             let reached = progress.reached[one.group.0].get_or_insert_default();
-            reached.called = reached.called.max(one.call.sequence);
+            reached.called = reached.called.max(Some(one.call.sequence));
         }
         let times = || progress.kept.iter().map(|one| one.call.created_ns);
         progress.span_ns = times().min().zip(times().max());
@@ -98,8 +98,9 @@ impl Progress {
         }
         // The ring has forgotten the call, and the watchdog still counts it.
         let forgotten = self.reached.iter().enumerate().find_map(|(group, reached)| {
-            let reached = reached.filter(|reached| reached.completed > 0 && reached.called > reached.completed)?;
-            let sequence = reached.completed + 1;
+            let Reached { called, completed } = (*reached)?;
+            let completed = completed.filter(|completed| *completed > 0 && called > Some(*completed))?;
+            let sequence = completed + 1;
             let group = GroupId(group);
             self.find(group, sequence).is_none().then_some(Point::Collective { group, sequence })
         });
@@ -107,8 +108,7 @@ impl Progress {
     }
 
     fn has_ended(&self, one: &Kept) -> bool {
-        let completed = self.reached[one.group.0].map_or(0, |reached| reached.completed);
-        one.call.done || (one.call.message.is_none() && one.call.sequence <= completed)
+        one.call.done || (one.call.message.is_none() && self.is_counted_as_ended(one.group, one.call.sequence))
     }
 
     /// The call of a collective, if it is remembered.
@@ -119,8 +119,12 @@ impl Progress {
 
     /// Whether the collective ended for this rank.
     pub(crate) fn has_left(&self, group: GroupId, sequence: u64) -> bool {
-        let completed = self.reached[group.0].map_or(0, |reached| reached.completed);
-        sequence <= completed || self.find(group, sequence).is_some_and(|place| self.has_ended(&self.kept[place]))
+        self.is_counted_as_ended(group, sequence)
+            || self.find(group, sequence).is_some_and(|place| self.has_ended(&self.kept[place]))
+    }
+
+    fn is_counted_as_ended(&self, group: GroupId, sequence: u64) -> bool {
+        self.reached[group.0].is_some_and(|reached| reached.completed >= Some(sequence))
     }
 
     /// The last call it made.

@@ -3,13 +3,13 @@
 //! Where several things are wrong, what explains the others comes first: different calls by one number, then ranks that wait in a
 //! circle, then ranks that did not come, and only then those that left nothing.
 
-use rankscope_document::{Confidence, HangDocument, HangKind, HangRoot, HangSource, HangVerdict, HangWitness};
+use rankscope_document::{Confidence, HangDocument, HangKind, HangRoot, HangVerdict, HangWitness};
 
 use crate::differ::{Difference, What, difference};
-use crate::evidence::Scene;
 use crate::graph::{Node, Stand};
 use crate::judge::Judge;
 use crate::progress::Point;
+use crate::told::Scene;
 use crate::words;
 
 /// What was found.
@@ -46,13 +46,10 @@ pub(crate) fn document(scene: &Scene<'_>, problems: &[String], title: &str) -> H
 }
 
 impl Judge<'_> {
-    /// The flight recorder as a witness, where there are dumps of it.
+    /// What it all rests on as a witness, where there is any.
     fn recorded(&self, summary: &str, names: bool) -> Vec<HangWitness> {
-        let of = |says: &str| HangWitness {
-            source: HangSource::FlightRecorder,
-            agrees: names.then_some(true),
-            says: says.to_owned(),
-        };
+        let of =
+            |says: &str| HangWitness { source: self.scene.form.source(), agrees: names.then_some(true), says: says.to_owned() };
         (self.known() > 0).then(|| of(summary)).into_iter().collect()
     }
 
@@ -61,7 +58,7 @@ impl Judge<'_> {
             return unclear("There is no dump of a flight recorder.");
         }
         if self.known() == 0 {
-            return unclear("None of the dumps holds a call.");
+            return unclear(&format!("There is no {}.", self.scene.form.telling()));
         }
         let found = self.mismatch().or_else(|| self.deadlock()).or_else(|| self.missing()).or_else(|| self.dead());
         found.or_else(|| self.library()).unwrap_or_else(|| self.healthy())
@@ -182,9 +179,10 @@ impl Judge<'_> {
         }
         if self.unknown() * 2 >= self.scene.ranks.len() {
             return Some(unclear(&format!(
-                "{} of {} ranks left no dump, and the others wait for them. Gather the dumps of all ranks.",
+                "{} of {} ranks left no {one}, and the others wait for them. Gather the {one}s of all ranks.",
                 self.unknown(),
-                self.scene.ranks.len()
+                self.scene.ranks.len(),
+                one = self.scene.form.one()
             )));
         }
         if let Some(guess) = self.guess(&places) {
@@ -192,12 +190,17 @@ impl Judge<'_> {
         }
         let roots: Vec<HangRoot> = places
             .iter()
-            .map(|place| HangRoot { why: "left no dump, and is waited for".to_owned(), ..self.absent(*place) })
+            .map(|place| HangRoot {
+                why: format!("left no {}, and is waited for", self.scene.form.one()),
+                ..self.absent(*place)
+            })
             .collect();
         let summary = format!(
-            "{} left no dump, and all others that {} needed are waiting: probably dead. If it is alive, gather its dump.",
+            "{} left no {}, and all others that {} needed are waiting: {}",
             words::ranks(&ranks),
-            if ranks.len() == 1 { "it" } else { "they" }
+            self.scene.form.one(),
+            if ranks.len() == 1 { "it" } else { "they" },
+            self.scene.form.of_silent(),
         );
         let confidence = if places.len() * 4 <= self.scene.ranks.len() { Confidence::Medium } else { Confidence::Low };
         Some(Found { kind: HangKind::Dead, roots, confidence, summary })
@@ -225,9 +228,9 @@ impl Judge<'_> {
         })?;
         let confidence = if self.unknown() == 0 { Confidence::Medium } else { Confidence::Low };
         let summary = format!(
-            "Every rank that {} needs has called it alike, and it has not ended: the library or the network is stuck, or the dumps are of a job that runs. \
-             Dump again after a minute: where the numbers have grown, it runs.",
-            words::point(self.scene, point)
+            "Every rank that {} needs has called it alike, and it has not ended: the library or the network is stuck{}",
+            words::point(self.scene, point),
+            self.scene.form.unless_it_runs()
         );
         Some(Found { kind: HangKind::Library, roots: Vec::new(), confidence, summary })
     }

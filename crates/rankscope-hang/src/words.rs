@@ -3,8 +3,8 @@
 use rankscope_document::spelling::runs;
 use rankscope_document::{HangCall, HangRank};
 
-use crate::evidence::{GroupId, RankState, Scene};
 use crate::progress::{Kept, Point};
+use crate::told::{GroupId, RankState, Scene};
 
 /// Ranks listed by number, at most.
 const LISTED: usize = 8;

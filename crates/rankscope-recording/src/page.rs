@@ -203,6 +203,11 @@ impl PageHead {
 }
 
 impl PageState {
+    /// An instant of the raw monotonic clock as one of the wall clock, by the node's own clocks, in nanoseconds since the epoch.
+    pub const fn wall_ns(&self, raw_ns: i64) -> i64 {
+        raw_ns.saturating_sub(self.anchor[0]).saturating_add(self.anchor[1])
+    }
+
     /// A state as words, for the time `count` that a page is written.
     pub fn words(&self, count: u64) -> [u64; 32] {
         let mut words = [0; PAGE_STATE_WORDS];

@@ -1,6 +1,6 @@
 //! Why a job stands still, for a terminal: the answer, and where each rank is. Ranks that are in the same place share a line.
 
-use rankscope_document::{Confidence, HangCall, HangDocument, HangKind, HangRank, HangVerdict, HangWitness};
+use rankscope_document::{Confidence, HangCall, HangDocument, HangKind, HangRank, HangSource, HangVerdict, HangWitness};
 
 use crate::Style;
 use crate::terminal::{Sheet, Table, drawn, joined};
@@ -54,9 +54,9 @@ fn heading_of(kind: &HangKind) -> &str {
 }
 
 fn sureness(verdict: &HangVerdict) -> &'static str {
-    let alone = verdict.witnesses.len() < 2;
+    let dumps_alone = matches!(&verdict.witnesses[..], [only] if only.source == HangSource::FlightRecorder);
     match verdict.confidence {
-        Confidence::High if alone => "Confidence: high; the dumps of all ranks agree.",
+        Confidence::High if dumps_alone => "Confidence: high; the dumps of all ranks agree.",
         Confidence::High => "Confidence: high.",
         Confidence::Medium => "Confidence: medium.",
         Confidence::Low => "Confidence: low.",

@@ -1,9 +1,7 @@
 //! Jobs that are simulated until they stand still, each with one planted fault: it is found in every one of them, whatever the size,
 //! and nobody is named where the evidence does not say who it was.
 
-mod job;
-
-use job::{Fault, Job};
+use crate::job::{Fault, Job};
 use proptest::prelude::*;
 use rankscope_document::{Confidence, HangKind};
 

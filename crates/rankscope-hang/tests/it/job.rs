@@ -1,8 +1,10 @@
-//! A job in a grid of tensor and data parallel ranks, run until nothing moves, and the dumps that its ranks would leave.
+//! A job in a grid of tensor and data parallel ranks, run until nothing moves, and the dumps or live pages that its ranks would leave.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
-use rankscope_hang::{Dump, Evidence};
+use rankscope_hang::{Dump, Evidence, FoundPage, FoundPages};
+use rankscope_recording::{LivePage, PageArrival, PageGroup, PageHead, PageOp, PageState};
 use serde_json::{Value, json};
 
 /// What is planted.
@@ -59,22 +61,40 @@ pub(crate) struct Job {
 
 const STEPS: usize = 4;
 
+/// Between two calls of a rank, by its page.
+const CALL_NS: i64 = 1_000_000;
+
+/// When jobs begin that keep pages.
+const BEGUN_NS: i64 = 1_700_000_000_000_000_000;
+
 impl Job {
     /// A job of `tp` by `dp` ranks in which `rank` does what `fault` says, somewhere. With `queued`, ranks call ahead of what has ended.
     /// Dumps configure groups by name, or as gloo does.
     pub(crate) fn run(tp: u32, dp: u32, fault: Fault, rank: u32, at: u64, queued: bool, by_name: bool) -> Self {
         let mut job = Self::new(tp, dp, by_name);
-        let stuck = job.plant(fault, rank, at);
-        job.number();
-        job.go(stuck, queued);
+        job.go_with(fault, rank, at, queued);
+        job
+    }
+
+    /// The same of a job that sends no messages, whose ranks wait for each collective where they call it.
+    pub(crate) fn of_collectives(tp: u32, dp: u32, fault: Fault, rank: u32, at: u64) -> Self {
+        let mut job = Self::new(tp, dp, true);
+        job.programs.iter_mut().for_each(|program| program.retain(|call| call.message.is_none()));
+        job.go_with(fault, rank, at, false);
+        job
+    }
+
+    fn go_with(&mut self, fault: Fault, rank: u32, at: u64, queued: bool) {
+        let ranks = self.programs.len() as u32;
+        let stuck = self.plant(fault, rank, at);
+        self.number();
+        self.go(stuck, queued);
         if fault == Fault::Dead {
-            job.lost.insert(rank);
+            self.lost.insert(rank);
         }
         if fault == Fault::DumpLost {
-            let all = tp * dp;
-            job.lost.insert((rank + 1 + (at % u64::from(all - 1)) as u32) % all);
+            self.lost.insert((rank + 1 + (at % u64::from(ranks - 1)) as u32) % ranks);
         }
-        job
     }
 
     fn new(tp: u32, dp: u32, by_name: bool) -> Self {
@@ -201,6 +221,53 @@ impl Job {
             evidence.add(rank, &format!("rank_{rank}"), Dump::read(&bytes).expect("a dump"));
         }
         evidence
+    }
+
+    /// What the ranks that are not lost tell of themselves, `age` after the last of them stood still.
+    pub(crate) fn pages(&self, age: Duration) -> FoundPages {
+        let ranks = (0..self.programs.len() as u32).filter(|rank| !self.lost.contains(rank));
+        let found = |rank| FoundPage { file: format!("rank-{rank}.page"), page: self.page(rank), is_gone: false };
+        let last_ns = self.programs.iter().map(Vec::len).max().unwrap_or(0) as i64 * CALL_NS;
+        FoundPages {
+            world_size: Some(self.programs.len() as u32),
+            now_ns: BEGUN_NS + last_ns + age.as_nanos() as i64,
+            moving: None,
+            pages: ranks.map(found).collect(),
+        }
+    }
+
+    /// The live page of `rank`: groups by the order in which it met with them.
+    fn page(&self, rank: u32) -> LivePage {
+        let (ended, made) = (self.ended[rank as usize], self.made[rank as usize]);
+        let mut groups: Vec<usize> = Vec::new();
+        let calls = self.programs[rank as usize][..made].iter().enumerate();
+        let arrivals: Vec<PageArrival> = calls
+            .map(|(place, call)| {
+                let known = groups.iter().position(|group| *group == call.group);
+                let group = known.unwrap_or_else(|| {
+                    groups.push(call.group);
+                    groups.len() - 1
+                });
+                let arrived_ns = 1 + place as i64 * CALL_NS;
+                let left_ns = if place < ended { arrived_ns + CALL_NS / 2 } else { 0 };
+                let (op, bytes) = (PageOp::named(call.operation), call.elements as u64 * 4);
+                PageArrival { group, op, sequence: call.sequence, bytes, arrived_ns, left_ns, step: 0 }
+            })
+            .collect();
+        let state = PageState {
+            progress: made as u64,
+            progress_ns: arrivals.last().map_or(0, |last| last.arrived_ns.max(last.left_ns)),
+            anchor: [0, BEGUN_NS],
+            arrivals: made as u64,
+            groups: groups.len() as u64,
+            ..PageState::default()
+        };
+        let group = |group: &usize| PageGroup {
+            name: self.groups[*group].name.clone(),
+            members: self.groups[*group].ranks.len() as u32,
+        };
+        let head = PageHead { rank, pid: 100 + rank, ..PageHead::default() };
+        LivePage { head, state, groups: groups.iter().map(group).collect(), arrivals }
     }
 
     /// What `rank` leaves, as torch would write it: the last calls only, and counts as text.
