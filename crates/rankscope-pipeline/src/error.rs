@@ -41,6 +41,14 @@ pub enum Error {
         /// What was named.
         path: PathBuf,
     },
+    /// Evidence of two jobs makes no verdict.
+    #[error("{} and {} are two runs, and a verdict is of one job: ask for each by itself", first.display(), second.display())]
+    SeveralRuns {
+        /// One run.
+        first: PathBuf,
+        /// The other.
+        second: PathBuf,
+    },
     /// Somebody who was asked about a job that stands still does not answer.
     #[error(transparent)]
     Witness(#[from] rankscope_witness::Error),
@@ -311,6 +319,7 @@ impl Error {
             Self::Pattern(_)
             | Self::CardsWithoutTables
             | Self::NoEvents { .. }
+            | Self::SeveralRuns { .. }
             | Self::Parts {
                 fault:
                     PartsFault::NoChecks

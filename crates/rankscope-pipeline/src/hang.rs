@@ -1,15 +1,18 @@
-//! From whatever tells of a job that stands still to the verdict: dumps, whoever of the job can be asked, and processes of this host.
+//! From whatever tells of a job that stands still to the verdict: dumps, live pages, whoever of the job can be asked, and processes of this
+//! host.
 //!
 //! A file that is no dump is passed over, and one that is damaged costs its rank alone; so does one who does not answer.
 
 mod asked;
 mod dumps;
 mod kept;
+mod pages;
 
 use std::path::PathBuf;
 
 use rankscope_document::HangDocument;
 use rankscope_hang::Evidence;
+use rankscope_run::RunDirectory;
 
 use crate::{Error, Progress};
 use kept::Keeping;
@@ -26,7 +29,7 @@ pub struct OfRank<T> {
 /// What tells of a job that stands still.
 #[derive(Clone, Debug, Default)]
 pub struct HangSources {
-    /// Dumps, or folders of them.
+    /// Dumps, or folders of them, and at most one run directory whose ranks keep live pages.
     pub paths: Vec<PathBuf>,
     /// Where NCCL's RAS service listens.
     pub ras: Option<String>,
@@ -41,8 +44,8 @@ pub struct HangSources {
 /// Why a job stands still, by what `sources` tell.
 ///
 /// # Errors
-/// [`Error::Run`] for paths that cannot be listed or written, [`Error::NoDumps`] where there is none, and the first of those who do not
-/// answer where nobody else tells anything.
+/// [`Error::Run`] for paths that cannot be listed or written, [`Error::NoDumps`] where there is none, [`Error::SeveralRuns`] for more than one
+/// run, and the first of those who do not answer where nobody else tells anything.
 pub fn hang(sources: &HangSources, progress: &dyn Progress) -> Result<HangDocument, Error> {
     let mut evidence = Evidence::default();
     let keeping = Keeping::of(sources.keep.as_deref())?;
@@ -52,8 +55,24 @@ pub fn hang(sources: &HangSources, progress: &dyn Progress) -> Result<HangDocume
     if let Some(address) = &sources.ras {
         silent.extend(asked::ask_ras(address, &mut evidence, &keeping).err());
     }
-    dumps::read_dumps(&sources.paths, &mut evidence, progress)?;
+    let (runs, mut paths): (Vec<_>, Vec<_>) = sources.paths.iter().cloned().partition(|path| RunDirectory::is_run(path));
+    if let [first, second, ..] = &runs[..] {
+        return Err(Error::SeveralRuns { first: first.clone(), second: second.clone() });
+    }
+    let run = runs.first();
+    if let Some(run) = run {
+        match pages::read_pages(run, &mut evidence, &keeping)? {
+            Some(found) if sources.processes.is_empty() => asked::look_at_processes(&found, &mut evidence, &keeping)?,
+            Some(_) => {}
+            // Without pages it is a folder like any other.
+            None => paths.push(run.clone()),
+        }
+    }
+    dumps::read_dumps(&paths, &mut evidence, progress)?;
     if evidence.is_empty() {
+        if let Some(run) = run {
+            return Err(Error::NoPages { path: run.clone() });
+        }
         let path = sources.paths.first().cloned();
         return Err(match (path, silent.into_iter().next()) {
             (None, Some(silent)) => silent,

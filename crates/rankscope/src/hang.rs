@@ -17,13 +17,13 @@ const NAMED: u8 = 3;
 ///
 /// Reads what torch's flight recorder dumped on each rank, as pickles or JSON: files called like nccl_trace_rank_3, which torch writes when a
 /// collective times out, or what torch._C._distributed_c10d._dump_fr_trace_json() returns. Nothing of a pickle is run. Of a job that
-/// still runs, torch's worker servers, NCCL's RAS service and processes of this host can be asked beside it or alone: what each tells is
-/// weighed. No process is stopped, and RAS names nobody but the dead. Ends with 3 where ranks are to blame, 0 where no rank is in an
-/// unfinished call, 1 where nobody can be blamed or nothing can be read.
+/// still runs, the live pages of its run directory are read, and torch's worker servers, NCCL's RAS service and processes of this host can
+/// be asked beside it or alone: what each tells is weighed. No process is stopped, and RAS names nobody but the dead. Ends with 3 where
+/// ranks are to blame, 0 where the job runs or no rank is in an unfinished call, 1 where nobody can be blamed or nothing can be read.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Dumps, or folders of them
-    #[arg(required_unless_present_any = ["ras", "workers", "processes"], value_name = "DUMPS")]
+    /// Dumps, or folders of them; or the run directory of a job whose ranks keep live pages
+    #[arg(required_unless_present_any = ["ras", "workers", "processes"], value_name = "DUMPS|RUN")]
     paths: Vec<PathBuf>,
     /// Ask NCCL's RAS service, which every process of a job has [default address: localhost:28028]
     #[arg(long, value_name = "HOST:PORT", num_args = 0..=1, require_equals = true, default_missing_value = "localhost:28028")]

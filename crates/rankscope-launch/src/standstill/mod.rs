@@ -133,6 +133,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 fn words(watched: &Watched, folder: &Path) -> Vec<OsString> {
     // Paths first: what follows numbers of processes is taken for one more.
     let mut words: Vec<OsString> = dumps().into_iter().map(Into::into).collect();
+    // Ranks tell of themselves there, unless their programs do not know how to.
+    if watched.run.join("live").is_dir() {
+        words.push(watched.run.clone().into());
+    }
     words.extend(["--keep".into(), folder.into()]);
     for (rank, pid) in ranks(&watched.processes) {
         words.push("--pids".into());

@@ -27,6 +27,13 @@ impl<'a> Keeping<'a> {
         Ok(())
     }
 
+    /// A file as it is now.
+    pub(super) fn copy(&self, name: &str, path: &Path) -> Result<(), Error> {
+        let Some(folder) = self.0 else { return Ok(()) };
+        std::fs::copy(path, folder.join(name)).map_err(|error| io_error(path, error))?;
+        Ok(())
+    }
+
     pub(super) fn verdict(&self, document: &HangDocument) -> Result<(), Error> {
         if self.0.is_none() {
             return Ok(());

@@ -20,6 +20,7 @@ use crate::Error;
 pub use alarms::AlarmLog;
 use clocks::Clocks;
 use pages::pages;
+pub(crate) use pages::{PageFile, Writer, page_files};
 
 /// Where the job in the run directory `run` is now. Alarms are those that a watcher wrote down and that are not over.
 ///
@@ -116,16 +117,13 @@ impl Pages {
     }
 }
 
-fn now_ns() -> i64 {
+pub(crate) fn now_ns() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_nanos() as i64)
 }
 
 fn rank(seen: &Seen, found: &Found, now_ns: i64) -> LiveRank {
     let page = &seen.page;
-    let age_ns = |raw_ns: i64| {
-        let wall_ns = raw_ns.saturating_sub(page.state.anchor[0]).saturating_add(page.state.anchor[1]);
-        now_ns.saturating_sub(wall_ns).max(0)
-    };
+    let age_ns = |raw_ns: i64| now_ns.saturating_sub(page.state.wall_ns(raw_ns)).max(0);
     LiveRank {
         rank: page.head.rank,
         step: Some(page.state.step).filter(|step| *step >= 0),

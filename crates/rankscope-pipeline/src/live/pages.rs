@@ -1,14 +1,32 @@
-//! The pages of a run: those that can be read and whose process lives.
+//! The pages of a run: those that can be read, and whether their processes live.
 
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rankscope_recording::{LivePage, PAGE_BYTES, PageRefused};
 use rankscope_run::{files_in, open};
 
-/// The pages of ranks that live, as far as can be told from here.
-pub(super) fn pages(run: &Path, problems: &mut Vec<String>) -> Vec<LivePage> {
-    let mut pages = Vec::new();
+/// A page that could be read.
+pub(crate) struct PageFile {
+    pub(crate) path: PathBuf,
+    pub(crate) page: LivePage,
+    pub(crate) writer: Writer,
+}
+
+/// The process that wrote a page, as far as can be told from here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Writer {
+    /// It runs on this node.
+    Here,
+    /// It ran on this node, and left its page behind.
+    Gone,
+    /// It is of another node.
+    Elsewhere,
+}
+
+/// The pages of ranks, those of processes that are gone among them.
+pub(crate) fn page_files(run: &Path, problems: &mut Vec<String>) -> Vec<PageFile> {
+    let mut files = Vec::new();
     let boot = text("/proc/sys/kernel/random/boot_id");
     for path in files_in(&run.join("live")).unwrap_or_default() {
         let Some(rank) = rank_of(&path) else { continue };
@@ -16,14 +34,21 @@ pub(super) fn pages(run: &Path, problems: &mut Vec<String>) -> Vec<LivePage> {
             Ok(page) if page.head.rank != rank => {
                 problems.push(format!("{}: left out, as it is the page of rank {}.", path.display(), page.head.rank));
             }
-            Ok(page) if is_gone(&page, &boot) => {
-                problems.push(format!("Rank {rank} is gone: process {} has ended without saying so.", page.head.pid));
-            }
-            Ok(page) => pages.push(page),
+            Ok(page) => files.push(PageFile { writer: writer(&page, &boot), path, page }),
             Err(why) => problems.push(format!("{}: left out: {why}.", path.display())),
         }
     }
-    pages
+    files
+}
+
+/// The pages of ranks that live, as far as can be told from here.
+pub(super) fn pages(run: &Path, problems: &mut Vec<String>) -> Vec<LivePage> {
+    let (gone, living): (Vec<_>, Vec<_>) = page_files(run, problems).into_iter().partition(|file| file.writer == Writer::Gone);
+    problems.extend(gone.iter().map(|file| {
+        let head = file.page.head;
+        format!("Rank {} is gone: process {} has ended without saying so.", head.rank, head.pid)
+    }));
+    living.into_iter().map(|file| file.page).collect()
 }
 
 fn rank_of(path: &Path) -> Option<u32> {
@@ -54,17 +79,18 @@ fn read_whole(mut bytes: impl FnMut() -> Result<Vec<u8>, String>) -> Result<Live
     }
 }
 
-/// Whether the process of a page on this node, whose start is called `boot`, no longer runs. Of other nodes nobody knows here.
-fn is_gone(page: &LivePage, boot: &str) -> bool {
+/// Whose page it is, on this node, whose start is called `boot`. Of processes of other nodes nobody knows here.
+fn writer(page: &LivePage, boot: &str) -> Writer {
     let digits: String = boot.chars().filter(char::is_ascii_hexdigit).collect();
     if digits != format!("{:016x}{:016x}", page.head.boot[0], page.head.boot[1]) {
-        return false;
+        return Writer::Elsewhere;
     }
     let stat = text(&format!("/proc/{}/stat", page.head.pid));
-    let Some((_, behind_name)) = stat.rsplit_once(')') else { return true };
+    let Some((_, behind_name)) = stat.rsplit_once(')') else { return Writer::Gone };
     let mut fields = behind_name.split_ascii_whitespace();
     let is_dead = matches!(fields.next(), Some("Z" | "X"));
-    is_dead || fields.nth(18).and_then(|ticks| ticks.parse().ok()) != Some(page.head.process_start)
+    let is_it = fields.nth(18).and_then(|ticks| ticks.parse().ok()) == Some(page.head.process_start);
+    if is_it && !is_dead { Writer::Here } else { Writer::Gone }
 }
 
 /// A small file of the kernel, empty where there is none.
