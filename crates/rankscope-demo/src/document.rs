@@ -6,7 +6,8 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::folder::Folder;
-use crate::plan::Plan;
+use crate::plan::{Plan, STILL_FROM};
+use crate::product::Blamed;
 use crate::slow::Because;
 use crate::verdict::{RankVerdict, Verdict};
 
@@ -25,6 +26,9 @@ pub struct DemoDocument {
     pub violations: Violations,
     /// Who was slow, and who is said to be.
     pub straggler: Straggler,
+    /// The standstill, where there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub standstill: Option<Standstill>,
     /// Steps of the training.
     pub steps: usize,
     /// Starts and ends of events that were held against the truth.
@@ -108,8 +112,35 @@ pub struct Straggler {
     pub reported: Option<u32>,
 }
 
+/// A job that stood still.
+#[derive(Debug, Serialize)]
+pub struct Standstill {
+    /// The rank that did, while others waited for it.
+    pub rank: u32,
+    /// For how long.
+    pub seconds: f64,
+    /// Who was named meanwhile.
+    pub named: Vec<u32>,
+    /// What was said of it.
+    pub summary: String,
+}
+
+impl Standstill {
+    fn of(plan: &Plan, blamed: Blamed) -> Self {
+        let seconds = plan.length.saturating_sub(STILL_FROM).as_secs_f64();
+        Self { rank: plan.slow, seconds, named: blamed.ranks, summary: blamed.summary }
+    }
+}
+
 impl DemoDocument {
-    pub(crate) fn new(plan: &Plan, verdict: Verdict, reported: Option<u32>, folder: &Folder, took: Duration) -> Self {
+    pub(crate) fn new(
+        plan: &Plan,
+        verdict: Verdict,
+        reported: Option<u32>,
+        blamed: Option<Blamed>,
+        folder: &Folder,
+        took: Duration,
+    ) -> Self {
         let [before_p50, after_p50, guaranteed_p50] = verdict.errors.percentiles(50);
         let [before_p99, after_p99, guaranteed_p99] = verdict.errors.percentiles(99);
         let [before_max, after_max, guaranteed_max] = verdict.errors.percentiles(100);
@@ -134,6 +165,7 @@ impl DemoDocument {
                 collectives: verdict.collectives,
             },
             straggler: Straggler::of(plan, reported),
+            standstill: blamed.map(|blamed| Standstill::of(plan, blamed)),
             steps: verdict.steps,
             stamps: verdict.errors.stamps(),
             trained_seconds: plan.length.as_secs_f64(),

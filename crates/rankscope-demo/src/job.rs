@@ -7,7 +7,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rankscope_clock::files::read_offsets;
 use rankscope_run::{SideFile, open, read_side};
@@ -26,6 +26,9 @@ const WINDOW: Duration = Duration::from_secs(1);
 
 /// On a machine that does ten other things, meeting takes its time.
 const PATIENCE: Duration = Duration::from_secs(15);
+
+/// A job that stands still is judged so long before it goes on.
+const JUDGED_BEFORE_END: Duration = Duration::from_secs(1);
 
 /// Processes of a job that runs.
 pub(crate) struct DemoJob<'a> {
@@ -49,8 +52,13 @@ impl<'a> DemoJob<'a> {
         Ok(Self { agents: Fleet { processes: agents, interrupted }, ranks, pipes, offsets, length: plan.length })
     }
 
-    /// Trains, and returns what each rank recorded, unpacked.
-    pub(crate) fn train(mut self, folder: &mut Folder) -> Result<Vec<File>, Error> {
+    /// Trains, and returns what each rank recorded, unpacked. `judge` is called once while the job stands still, if it does.
+    pub(crate) fn train(
+        mut self,
+        folder: &mut Folder,
+        plan: &Plan,
+        judge: impl FnOnce(&Path) -> Result<(), Error>,
+    ) -> Result<Vec<File>, Error> {
         folder.enter(&self.ranks.processes.iter().map(Process::pid).collect::<Vec<_>>())?;
         let addresses = self.gather()?.join(" ");
         self.broadcast(&addresses);
@@ -63,6 +71,10 @@ impl<'a> DemoJob<'a> {
         let recorded = (0..self.pipes.len()).map(live).collect::<Result<_, _>>()?;
         self.wait_for_round(self.rounds() + 1, PATIENCE)?;
         self.broadcast("go");
+        if plan.hangs {
+            self.pass(self.length.saturating_sub(JUDGED_BEFORE_END))?;
+            judge(folder.run())?;
+        }
         let (agents, patience) = (&mut self.agents, self.length * 2 + PATIENCE);
         self.ranks.wait_for("the ranks to end", patience, |ranks| {
             agents.check()?;
@@ -72,6 +84,15 @@ impl<'a> DemoJob<'a> {
         let _in_time = self.wait_for_round(self.rounds() + 1, 3 * WINDOW);
         self.agents.stop()?;
         Ok(recorded)
+    }
+
+    /// Lets `time` pass while all processes run.
+    fn pass(&mut self, time: Duration) -> Result<(), Error> {
+        let (begun, agents) = (Instant::now(), &mut self.agents);
+        self.ranks.wait_for("the job to stand still", time + PATIENCE, |_| {
+            agents.check()?;
+            Ok(begun.elapsed() >= time)
+        })
     }
 
     /// A line of every rank: nobody goes on before all have come so far.
@@ -143,6 +164,7 @@ fn trainer(folder: &Folder, plan: &Plan, clocks: &Clocks, rank: u32, products: u
         address: host.address,
         products,
         slowness: plan.slowness_of(rank),
+        stands_still: plan.stands_still(rank),
         seconds: plan.length.as_secs_f64(),
         seed: plan.seed,
         clock: clocks.hosts[rank as usize].text.clone(),

@@ -10,7 +10,7 @@
 //! use std::path::Path;
 //! use std::sync::atomic::AtomicBool;
 //!
-//! use rankscope_demo::{AlignedJob, Because, BoxedError, DemoDocument, Error, Product, Request, run};
+//! use rankscope_demo::{AlignedJob, Because, Blamed, BoxedError, DemoDocument, Error, Product, Request, run};
 //!
 //! // Four ranks for five seconds, of which rank 2 waits for its data; Ctrl-C turns `interrupted` on.
 //! fn demonstrate(product: &dyn Product, interrupted: &AtomicBool) -> Result<DemoDocument, Error> {
@@ -21,6 +21,7 @@
 //!         slow_rank: Some(2),
 //!         because: Some(Because::DataLoader),
 //!         live: false,
+//!         hangs: false,
 //!         path: "a-demo".into(),
 //!         hosts: Vec::new(),
 //!         command: vec!["a program".to_owned()],
@@ -31,10 +32,11 @@
 //! # struct Never;
 //! # impl Product for Never {
 //! #     fn report(&self, _: &Path) -> Result<Option<u32>, BoxedError> { Err("no demo was played".into()) }
+//! #     fn judge(&self, _: &Path) -> Result<Blamed, BoxedError> { Err("no demo was played".into()) }
 //! #     fn read(&self, _: &Path) -> Result<AlignedJob, BoxedError> { Err("no demo was played".into()) }
 //! # }
 //! # // Half a second is too short, and refused before anything is played.
-//! # let short = Request { ranks: 4, seconds: 0.5, seed: 1, slow_rank: None, because: None, live: false, path: "a-demo".into(), hosts: Vec::new(), command: Vec::new() };
+//! # let short = Request { ranks: 4, seconds: 0.5, seed: 1, slow_rank: None, because: None, live: false, hangs: false, path: "a-demo".into(), hosts: Vec::new(), command: Vec::new() };
 //! # assert!(matches!(run(&short, &Never, &AtomicBool::new(false), || ()), Err(Error::Seconds { .. })));
 //! ```
 
@@ -59,10 +61,10 @@ mod truth;
 mod verdict;
 mod work;
 
-pub use document::{DemoDocument, EventErrors, RankClock, Straggler, Violations};
+pub use document::{DemoDocument, EventErrors, RankClock, Standstill, Straggler, Violations};
 pub use error::{BoxedError, Error};
 pub use hosts::Host;
-pub use product::{AlignedJob, AlignedRank, CollectiveSpan, Product};
+pub use product::{AlignedJob, AlignedRank, Blamed, CollectiveSpan, Product};
 pub use rank::{Trained, train};
 pub use run::{Request, run};
 pub use slow::{Because, UnknownCause};

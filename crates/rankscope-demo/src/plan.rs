@@ -37,14 +37,34 @@ pub(crate) struct Plan {
     pub(crate) because: Option<Because>,
     /// Whether ranks can be watched.
     pub(crate) live: bool,
+    /// Whether the slow rank stands still from a moment on until the time is over.
+    pub(crate) hangs: bool,
 }
+
+/// When a rank stands still that is to.
+pub(crate) const STILL_FROM: Duration = Duration::from_secs(4);
 
 impl Plan {
     pub(crate) fn draw(hosts: Vec<Host>, seed: u64, length: Duration) -> Self {
         let ranks = hosts.len() as u32;
         let mut rng = Stream::Straggler.of(seed);
         let slow = rng.below(u64::from(ranks)) as u32;
-        Self { ranks, hosts, seed, length, slow, slowness: 1.0 + SLOWER * (1.0 + rng.unit()), because: None, live: false }
+        Self {
+            ranks,
+            hosts,
+            seed,
+            length,
+            slow,
+            slowness: 1.0 + SLOWER * (1.0 + rng.unit()),
+            because: None,
+            live: false,
+            hangs: false,
+        }
+    }
+
+    /// Whether `rank` is the one that stands still.
+    pub(crate) const fn stands_still(&self, rank: u32) -> bool {
+        self.hangs && rank == self.slow
     }
 
     pub(crate) fn run_id(&self) -> String {

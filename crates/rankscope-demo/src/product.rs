@@ -15,11 +15,26 @@ pub trait Product {
     /// Whatever keeps it from that.
     fn report(&self, run: &Path) -> Result<Option<u32>, BoxedError>;
 
+    /// Judges why the job in the run directory `run`, whose processes are there, stands still.
+    ///
+    /// # Errors
+    /// Whatever keeps it from that.
+    fn judge(&self, run: &Path) -> Result<Blamed, BoxedError>;
+
     /// Reads the run directory `run` and puts its ranks on the best clocks there are.
     ///
     /// # Errors
     /// Whatever keeps it from that.
     fn read(&self, run: &Path) -> Result<AlignedJob, BoxedError>;
+}
+
+/// Who is to blame for a standstill.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Blamed {
+    /// The ranks.
+    pub ranks: Vec<u32>,
+    /// The reason, in a sentence or two.
+    pub summary: String,
 }
 
 /// A job on one clock.

@@ -5,7 +5,7 @@
 //! nothing of any truth: it records itself like any program, on a clock it believes in.
 
 use std::io::{BufRead, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener};
 use std::time::{Duration, Instant};
 
 use rankscope_clock::Rng;
@@ -18,6 +18,7 @@ use crate::clocks;
 use crate::comm::Comm;
 use crate::error::Error;
 use crate::hosts::host_name;
+use crate::plan::STILL_FROM;
 use crate::random::Stream;
 use crate::ring::Ring;
 use crate::slow::Slowness;
@@ -45,6 +46,9 @@ pub(crate) const EXCHANGES_FOR_EACH_RANK: u32 = 2 * 2 * LAYERS as u32 + 1;
 /// Activations of a layer, and as many gradients, for each rank.
 const ELEMENTS: usize = 512;
 
+/// How long a neighbour that does not stand still may take to answer: on a busy machine much longer than the usual milliseconds.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// Steps between barriers, as for checkpoints.
 const BARRIER_EVERY: i64 = 10;
 
@@ -66,7 +70,7 @@ pub fn train(task: &RankTask) -> Result<Trained, Error> {
     set_process_name(&format!("rank {rank}"));
     set_host_name(&host_name(rank));
     set_thread_name("training");
-    let mut ring = meet(task.address, rank, ranks, task.seed)?;
+    let mut ring = meet(task, rank, ranks)?;
     if let Some(Slowness::Sending(late)) = task.slowness {
         ring.late = late;
     }
@@ -88,14 +92,17 @@ fn number(name: &'static str) -> Result<u32, Error> {
 }
 
 /// Tells the parent where this rank listens, hears where all do, joins the ring, and waits to be told to begin.
-fn meet(address: IpAddr, rank: u32, ranks: u32, seed: u64) -> Result<Ring, Error> {
+fn meet(task: &RankTask, rank: u32, ranks: u32) -> Result<Ring, Error> {
+    let address = task.address;
     let listener = TcpListener::bind((address, 0)).map_err(|reason| Error::NoPort { address, reason })?;
     tell(&listener.local_addr()?.to_string())?;
     let all: Vec<SocketAddr> = hear()?.split(' ').map(str::parse).collect::<Result<_, _>>().map_err(Error::Addresses)?;
     if all.len() != ranks as usize {
         return Err(Error::AddressCount { addresses: all.len(), ranks });
     }
-    let ring = Ring::meet(&listener, rank as usize, &all, seed)?;
+    // A neighbour may stand still for as long as the training takes.
+    let patience = PATIENCE + Duration::from_secs_f64(task.seconds);
+    let ring = Ring::meet(&listener, rank as usize, &all, task.seed, patience)?;
     tell("ready")?;
     hear()?;
     Ok(ring)
@@ -121,6 +128,7 @@ struct Training {
     products: u32,
     slowness: Option<Slowness>,
     length: Duration,
+    stands_still: bool,
     rng: Rng,
     layers: Vec<Layer>,
     /// What is summed up over the ranks.
@@ -136,6 +144,7 @@ impl Training {
             products: task.products,
             slowness: task.slowness,
             length: Duration::from_secs_f64(task.seconds),
+            stands_still: task.stands_still,
             rng: Stream::Training { rank }.of(task.seed),
             layers: (0..LAYERS as u64).map(Layer::new).collect(),
             shared: vec![0.0; ELEMENTS * ranks as usize],
@@ -146,7 +155,7 @@ impl Training {
         let begun = Instant::now();
         for step in 0.. {
             let _step = begin_step(step);
-            self.load();
+            self.load(begun);
             let products = self.rng.around(i64::from(self.products), 8).max(1) as u32;
             self.forward(products)?;
             self.backward(products)?;
@@ -161,8 +170,11 @@ impl Training {
         Ok(())
     }
 
-    fn load(&mut self) {
+    fn load(&mut self, begun: Instant) {
         let _span = record_function!("load batch");
+        if self.stands_still && begun.elapsed() >= STILL_FROM {
+            std::thread::sleep(self.length.saturating_sub(begun.elapsed()));
+        }
         let longer = Duration::from_nanos(self.rng.below(LOADING.as_nanos() as u64));
         let slow = match self.slowness {
             Some(Slowness::Loading(time)) => time,

@@ -12,7 +12,7 @@ use crate::error::Error;
 /// Sent and then received at a time. The smallest buffer of a socket holds more.
 const PIECE_BYTES: usize = 16 << 10;
 
-/// How long a neighbour may take to answer. Ranks that work side by side wait for each other some milliseconds.
+/// How long a neighbour may take to connect.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// This rank's place in the ring.
@@ -27,7 +27,14 @@ pub(crate) struct Ring {
 
 impl Ring {
     /// Meets both neighbours. `all` is where the ranks listen; `token` tells them from strangers.
-    pub(crate) fn meet(listener: &TcpListener, rank: usize, all: &[SocketAddr], token: u64) -> Result<Self, Error> {
+    /// A neighbour may take `patience` to answer in a collective.
+    pub(crate) fn meet(
+        listener: &TcpListener,
+        rank: usize,
+        all: &[SocketAddr],
+        token: u64,
+        patience: Duration,
+    ) -> Result<Self, Error> {
         let (ranks, address) = (all.len(), all[(rank + 1) % all.len()]);
         let mut next = TcpStream::connect(address).map_err(|reason| Error::NoNeighbour { address, reason })?;
         next.write_all(&greeting(token, rank))?;
@@ -36,8 +43,8 @@ impl Ring {
             accept(listener, &greeting(token, before)).map_err(|reason| Error::NeighbourAbsent { rank: before, reason })?;
         for stream in [&next, &previous] {
             stream.set_nodelay(true)?;
-            stream.set_read_timeout(Some(PATIENCE))?;
-            stream.set_write_timeout(Some(PATIENCE))?;
+            stream.set_read_timeout(Some(patience))?;
+            stream.set_write_timeout(Some(patience))?;
         }
         Ok(Self { rank, late: Duration::ZERO, ranks, next, previous })
     }
@@ -144,7 +151,7 @@ mod tests {
         std::thread::scope(|scope| {
             let run = |(rank, listener)| {
                 let (all, part) = (&all, &part);
-                scope.spawn(move || part(&mut Ring::meet(listener, rank, all, 7).unwrap(), rank))
+                scope.spawn(move || part(&mut Ring::meet(listener, rank, all, 7, PATIENCE).unwrap(), rank))
             };
             let running: Vec<_> = listeners.iter().enumerate().map(run).collect();
             running.into_iter().map(|thread| thread.join().unwrap()).collect()

@@ -18,6 +18,8 @@ pub struct RankTask {
     pub(crate) products: u32,
     /// What it does more than the others, if it is slow for a cause.
     pub(crate) slowness: Option<Slowness>,
+    /// Whether it waits for a batch from [`STILL_FROM`](crate::plan::STILL_FROM) on until the time is over.
+    pub(crate) stands_still: bool,
     /// How long to train, in seconds; what rank 0 is told counts.
     pub(crate) seconds: f64,
     /// Of the random numbers.
@@ -56,6 +58,7 @@ mod tests {
             address: IpAddr::from([10, 9, 0, 4]),
             products: 17,
             slowness: Some(Slowness::Forward(2.5)),
+            stands_still: true,
             seconds: 7.3,
             seed: u64::MAX,
             clock: "origin-ns=1700000000000000001,offset-ns=-3,skew-ppb=12".to_owned(),

@@ -9,10 +9,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
-use rankscope_demo::{AlignedJob, AlignedRank, Because, BoxedError, CollectiveSpan, Host, Product, RankTask, Request, Trained};
+use rankscope_demo::{
+    AlignedJob, AlignedRank, Because, Blamed, BoxedError, CollectiveSpan, Host, Product, RankTask, Request, Trained,
+};
 use rankscope_job::Job;
 use rankscope_launch::stop_switch;
-use rankscope_pipeline::judged;
+use rankscope_pipeline::{HangSources, judged};
 
 use crate::job::{Bar, ClockArgs, request};
 use crate::output::{self, Format};
@@ -29,9 +31,9 @@ pub(crate) struct Args {
     /// Number of ranks, each on a simulated host of its own
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(2..=16))]
     ranks: u32,
-    /// How long to train
-    #[arg(long, default_value_t = 7.0)]
-    seconds: f64,
+    /// How long to train [default: 7, with --hang 20]
+    #[arg(long)]
+    seconds: Option<f64>,
     /// Seed of the clocks, the work and the choice of the slow rank
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -45,6 +47,9 @@ pub(crate) struct Args {
     /// Keep live pages while it trains, for `rankscope top`
     #[arg(long)]
     live: bool,
+    /// Let the slow rank stand still after 4 seconds, until the time is over, and find it meanwhile as `rankscope hang` does
+    #[arg(long)]
+    hang: bool,
     /// The run directory; replaces an older demo there [default: rankscope-demo-SEED]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -65,7 +70,7 @@ pub(crate) struct RankArgs {
 }
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
-    let (ranks, seconds) = (args.ranks, args.seconds);
+    let (ranks, seconds) = (args.ranks, args.seconds.unwrap_or(if args.hang { 20.0 } else { 7.0 }));
     let request = Request {
         ranks,
         seconds,
@@ -73,6 +78,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         slow_rank: args.slow_rank,
         because: args.because,
         live: args.live,
+        hangs: args.hang,
         path: args.out.unwrap_or_else(|| PathBuf::from(format!("rankscope-demo-{}", args.seed))),
         hosts: args.hosts,
         command: called::words().iter().map(|word| word.to_string_lossy().into_owned()).collect(),
@@ -106,6 +112,12 @@ impl Product for ThisProduct {
     fn report(&self, run: &Path) -> Result<Option<u32>, BoxedError> {
         let (report, _) = report::into_run(run)?;
         Ok(report.collectives.ranks.iter().max_by_key(|rank| rank.delay_ns).map(|rank| rank.rank))
+    }
+
+    fn judge(&self, run: &Path) -> Result<Blamed, BoxedError> {
+        let sources = HangSources { paths: vec![run.to_owned()], ..HangSources::default() };
+        let verdict = rankscope_pipeline::hang(&sources, &Bar::default())?.verdict;
+        Ok(Blamed { ranks: verdict.roots.iter().map(|root| root.rank).collect(), summary: verdict.summary })
     }
 
     fn read(&self, run: &Path) -> Result<AlignedJob, BoxedError> {

@@ -1,12 +1,13 @@
 //! What came of a demo on one screen, in words that need no manual.
 
-use rankscope_demo::{Because, DemoDocument, RankClock};
-use rankscope_report::{Style, columns};
+use rankscope_demo::{Because, DemoDocument, RankClock, Standstill};
+use rankscope_report::{Style, columns, paragraph};
 
 /// Draws it.
 pub(super) fn draw(demo: &DemoDocument, style: Style) -> String {
-    let sections = [clocks(demo, style), events(demo, style), causality(demo), straggler(demo), places(demo)];
-    sections.join("\n")
+    let sections = [clocks(demo, style), events(demo, style), causality(demo), straggler(demo)];
+    let all = sections.into_iter().chain(demo.standstill.as_ref().map(|standstill| stood_still(standstill, style)));
+    all.chain([places(demo)]).collect::<Vec<_>>().join("\n")
 }
 
 fn clocks(demo: &DemoDocument, style: Style) -> String {
@@ -86,6 +87,17 @@ fn straggler(demo: &DemoDocument) -> String {
         }
     };
     format!("{slow}\n{found}\n")
+}
+
+fn stood_still(standstill: &Standstill, style: Style) -> String {
+    let Standstill { rank, seconds, named, summary } = standstill;
+    let found = match named[..] {
+        [named] if named == *rank => format!("Asked meanwhile, `rankscope hang` named rank {rank}:"),
+        [] => "Asked meanwhile, `rankscope hang` named nobody:".to_owned(),
+        _ => format!("Asked meanwhile, `rankscope hang` named others than rank {rank}:"),
+    };
+    let said = paragraph(summary, style);
+    format!("Rank {rank} stood still for {seconds:.1} s waiting for a batch, and so did the job.\n{found}\n{said}")
 }
 
 fn places(demo: &DemoDocument) -> String {
@@ -174,6 +186,7 @@ mod tests {
             bound_coverage: 1.0,
             violations: Violations { before: 10_000, after: 0, collectives: 10_000 },
             straggler: Straggler { rank: 15, work: 2.1, because: None, extra_ns: 123_456_789, reported: Some(14) },
+            standstill: Some(Standstill { rank: 15, seconds: 596.0, named: vec![15], summary: "word ".repeat(60) }),
             steps: 1_000,
             stamps: 1_000_000,
             trained_seconds: 600.0,

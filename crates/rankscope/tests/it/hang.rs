@@ -131,6 +131,47 @@ fn a_process_that_is_stopped_is_named_by_its_rank_and_what_was_seen_is_kept() {
     assert!(fs::read_to_string(keep.join("stacks-1.txt")).expect("kept").contains("state T"));
 }
 
+#[cfg(all(target_os = "linux", feature = "clock"))]
+#[test]
+fn a_job_that_stands_still_is_explained_by_its_live_pages_while_it_does() {
+    use crate::process::{Running, command, wait_for};
+
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let (run, kept) = (folder.path().join("run"), folder.path().join("kept"));
+    let words = ["demo", "--hang", "--slow-rank", "2", "--seconds", "25", "--format", "json", "--out", text(&run)];
+    let demo = Running::start(command(&words));
+    let asked = |more: &[&str]| rankscope(&[&["hang", text(&run), "--format", "json"], more].concat());
+    let document = |output: &std::process::Output| serde_json::from_slice::<Value>(&output.stdout).expect("JSON");
+    wait_for("a job that runs", || asked(&[]).status.code() == Some(0));
+    let healthy = document(&asked(&[]));
+    // It may just have stopped; nobody is named as yet in either case.
+    assert_eq!(healthy["verdict"]["roots"], json!([]), "{healthy}");
+    wait_for("a rank to be named", || asked(&[]).status.code() == Some(3));
+    let judged = document(&asked(&["--keep", text(&kept)]));
+    let verdict = &judged["verdict"];
+    let root = &verdict["roots"][0];
+    assert_eq!(
+        (&root["rank"], &root["group"], verdict["roots"].as_array().map(Vec::len)),
+        (&json!(2), &json!("default_pg"), Some(1))
+    );
+    assert_eq!(verdict["witnesses"][0]["source"], json!("live_pages"), "{judged}");
+    let waiting: Vec<(&Value, &Value)> =
+        verdict["waiting"].as_array().expect("a list").iter().map(|wait| (&wait["rank"], &wait["for"])).collect();
+    assert_eq!(waiting, [(&json!(0), &json!([2])), (&json!(1), &json!([2])), (&json!(3), &json!([2]))]);
+    assert!(fs::read_to_string(kept.join("stacks-2.txt")).expect("kept").contains("rank 2"));
+    assert_eq!(fs::metadata(kept.join("rank-2.page")).expect("kept").len(), 16_384);
+    let twice = rankscope(&["hang", text(&run), text(&run)]);
+    assert!(twice.status.code() == Some(2) && String::from_utf8_lossy(&twice.stderr).contains("two runs"), "{twice:?}");
+
+    let ended = demo.ended();
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+    let told: Value = serde_json::from_slice(&ended.stdout).expect("JSON");
+    assert_eq!((&told["standstill"]["rank"], &told["standstill"]["named"]), (&json!(2), &json!([2])), "{told}");
+    let after = asked(&[]);
+    let error = String::from_utf8_lossy(&after.stderr);
+    assert!(after.status.code() == Some(1) && error.contains("live page"), "{error}");
+}
+
 #[test]
 fn what_names_nobody_that_can_be_asked_is_used_wrongly() {
     for arguments in [&["hang"][..], &["hang", "--pids", "0"], &["hang", "--worker", "nohost"], &["hang", "--pids", "x=4"]] {
