@@ -119,7 +119,7 @@ pub use span::{OpenSpan, SpanGuard, begin, begin_named, begin_raw, begin_step, b
 pub use state::{is_on, state_word};
 pub use store::{InTheWay, Overflow, Storage, map_file};
 pub use test_clock::TestClock;
-pub use ticks::{TickSource, tick_source, ticks};
+pub use ticks::{TickSource, raw_ns, tick_source, ticks};
 #[cfg(feature = "tracing")]
 pub use tracing_layer::RecordingLayer;
 pub use value::{ToValue, Value};

@@ -94,6 +94,11 @@ fn counter_is_invariant() -> bool {
     }
 }
 
+/// `CLOCK_MONOTONIC_RAW` now, in nanoseconds: what times of the live page are.
+pub fn raw_ns() -> i64 {
+    clock_ns(libc::CLOCK_MONOTONIC_RAW)
+}
+
 /// A clock of the kernel, in nanoseconds since its epoch; zero where there is no such clock.
 pub(crate) fn clock_ns(clock: libc::clockid_t) -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
