@@ -1,16 +1,16 @@
 //! Signs of life of a job: what its ranks print, and what is recorded below `raw`.
 //!
 //! A sign is any byte that a rank started by `-n` prints, and any change of a file of the run: a new one, another length or time, or other
-//! content of a live recording, which is memory and changes without either. That processes run is none: ranks that wait may spin.
+//! content of a live recording, which is memory and changes without either. What the recorder notes by itself, which is where clocks stand,
+//! is none, and neither is that processes run: ranks that wait may spin.
 
 use std::fs::{self, Metadata};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::io::Read as _;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rankscope_recording::LIVE_MAGIC;
+use rankscope_recording::{CHUNK_BYTES, CHUNK_HEADER_WORDS, ChunkHeader, ChunkKind, FILE_HEADER_BYTES, LIVE_MAGIC};
 
 /// Folders below `raw` that are looked into: workers of ranks, and theirs.
 const DEPTH_MAX: usize = 3;
@@ -57,26 +57,34 @@ fn folder(path: &Path, depth: usize, left: &mut usize, hasher: &mut DefaultHashe
 }
 
 fn file(path: &Path, metadata: &Metadata, hasher: &mut DefaultHasher) {
-    (metadata.len(), metadata.mtime(), metadata.mtime_nsec()).hash(hasher);
-    let Ok(mut file) = rankscope_run::open(path) else { return };
-    let mut head = [0; LIVE_MAGIC.len()];
-    if file.read_exact(&mut head).is_err() || head != LIVE_MAGIC {
+    metadata.len().hash(hasher);
+    let Ok(file) = rankscope_run::open(path) else { return };
+    let mut magic = [0; LIVE_MAGIC.len()];
+    if file.read_exact_at(&mut magic, 0).is_err() || magic != LIVE_MAGIC {
+        (metadata.mtime(), metadata.mtime_nsec()).hash(hasher);
         return;
     }
-    let (mut block, mut read) = (vec![0; 1 << 20], 0);
-    while read < READ_MAX {
-        match file.read(&mut block) {
+    let mut chunk = vec![0; CHUNK_BYTES];
+    for at in (FILE_HEADER_BYTES as u64..READ_MAX).step_by(CHUNK_BYTES) {
+        match file.read_at(&mut chunk, at) {
             Ok(0) | Err(_) => break,
-            Ok(count) => {
-                hasher.write(&block[..count]);
-                read += count as u64;
-            }
+            Ok(count) if holds_anchors(&chunk[..count]) => {}
+            Ok(count) => hasher.write(&chunk[..count]),
         }
     }
 }
 
+/// Whether a chunk holds nothing but where clocks stand, which is noted time and again whatever the program does.
+fn holds_anchors(chunk: &[u8]) -> bool {
+    let words: Vec<u64> = chunk.as_chunks().0.iter().take(CHUNK_HEADER_WORDS).map(|word| u64::from_le_bytes(*word)).collect();
+    let header = words.try_into().ok().and_then(|words| ChunkHeader::from_words(&words));
+    header.is_some_and(|header| header.kind == ChunkKind::Anchors)
+}
+
 #[cfg(test)]
 mod tests {
+    use rankscope_recording::ChunkState;
+
     use super::*;
 
     #[test]
@@ -101,12 +109,38 @@ mod tests {
         fs::write(&trace, "[]").unwrap();
         changed("a longer file", &mut last);
         let live = folder.path().join("rank-0.rkr");
-        fs::write(&live, [&LIVE_MAGIC[..], &[0; 4096]].concat()).unwrap();
+        let chunk = |kind: ChunkKind| {
+            let header = ChunkHeader {
+                kind,
+                state: ChunkState::Open,
+                shared: false,
+                generation: 1,
+                stream: 1,
+                sequence: 0,
+                base_tick: 0,
+                first_id: 0,
+                used_words: 0,
+                crc: 0,
+                last_tick: 0,
+            };
+            let mut bytes = header.to_words().map(u64::to_le_bytes).concat();
+            bytes.resize(CHUNK_BYTES, 0);
+            bytes
+        };
+        let mut head = LIVE_MAGIC.to_vec();
+        head.resize(FILE_HEADER_BYTES, 0);
+        fs::write(&live, [head, chunk(ChunkKind::Anchors), chunk(ChunkKind::Events)].concat()).unwrap();
         changed("a recording", &mut last);
         let file = fs::File::options().write(true).open(&live).unwrap();
         let time = fs::metadata(&live).unwrap().modified().unwrap();
-        std::os::unix::fs::FileExt::write_at(&file, &[1], 2000).unwrap();
-        file.set_modified(time).unwrap();
+        let write = |at: usize| {
+            file.write_at(&[1], at as u64).unwrap();
+            file.set_modified(time).unwrap();
+        };
+        write(FILE_HEADER_BYTES + 2_000);
+        file.set_modified(std::time::SystemTime::now()).unwrap();
+        assert_eq!(signs(), last, "where clocks stand is no sign, whenever it was written");
+        write(FILE_HEADER_BYTES + CHUNK_BYTES + 2_000);
         changed("a span in a recording whose time stays", &mut last);
     }
 }
