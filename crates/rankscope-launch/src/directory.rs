@@ -116,6 +116,11 @@ impl Directory {
         }
     }
 
+    /// Whether this process is the one that sees to what is of the whole job.
+    pub(crate) fn leads(&self) -> bool {
+        self.seat.leads()
+    }
+
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

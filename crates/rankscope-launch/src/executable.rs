@@ -64,6 +64,12 @@ impl Executable {
         self.with(std::iter::once("hang".into()).chain(evidence.iter().cloned()))
     }
 
+    /// The words of a process that watches the job in the run directory `run` until it is ended, with what its shell runs for an alarm.
+    pub(crate) fn watch(&self, run: &Path, exec: Option<&str>) -> Vec<OsString> {
+        let exec = exec.into_iter().flat_map(|exec| ["--exec".into(), exec.into()]);
+        self.with(["watch".into(), run.into(), "--wait".into(), "10years".into()].into_iter().chain(exec))
+    }
+
     /// The words of a process that is an agent.
     pub(crate) fn agent(&self) -> Vec<OsString> {
         self.with(["agent".into()])

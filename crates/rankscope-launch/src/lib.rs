@@ -31,6 +31,7 @@ mod sweep;
 mod tied;
 mod together;
 mod trigger;
+mod watcher;
 mod words;
 
 pub use directory::Place;
@@ -48,3 +49,4 @@ pub use sweep::{Begins, Intent, Plan, SweepError, SweepNotice, SweepObserver, Sw
 pub use tied::become_command;
 pub use together::{ProfiledTogether, TogetherError, TogetherRequest, profile_together};
 pub use trigger::{TriggerError, TriggerProgress, TriggerRequest, Triggered, trigger};
+pub use watcher::Watching;

@@ -119,6 +119,9 @@ pub enum Notice {
         /// What the system says.
         reason: String,
     },
+    /// A rank of the job became late, its steps slow, or nothing moves; or that is over.
+    #[error("{0}")]
+    Alarm(String),
     /// Nobody watches whether the job makes progress.
     #[error("the job is not watched: {0}")]
     NotWatched(String),

@@ -22,6 +22,7 @@ use crate::outcome::{Outcome, not_started};
 use crate::profile::ProfilePlan;
 use crate::signals::Signals;
 use crate::standstill::{Watch, Watched};
+use crate::watcher::{Watcher, Watching};
 
 /// What is to run, and what is to be kept of it.
 #[derive(Clone, Debug)]
@@ -44,6 +45,8 @@ pub struct Request {
     pub profile: Option<ProfilePlan>,
     /// How long nothing may be printed or recorded before it is looked for why; none does not look.
     pub on_hang: Option<Duration>,
+    /// Watch the job by the live pages of its ranks and tell of alarms.
+    pub watch: Option<Watching>,
     /// Align and report at the end of the job.
     pub report: bool,
     /// Map the node's traces at the end of the job into a folder below this one.
@@ -120,6 +123,10 @@ pub(crate) fn run_in(
     let environment =
         directory.as_ref().map_or_else(|| request.variables(), |directory| directory.environment(request, &**observer));
     let mut on_demand = OnDemand::of(request.profile.as_ref(), directory.as_ref(), observer);
+    let watcher = match (&directory, &request.watch) {
+        (Some(directory), Some(watching)) => Watcher::start(watching, directory, observer),
+        _ => None,
+    };
     let ended = Job::start(&command, request.ranks, environment, request.aside).map(|job| {
         let watch = watch(request.on_hang, &job, directory.as_ref(), observer);
         let outcome = job.run(signals, agent.as_ref(), on_demand.as_mut(), request.grace);
@@ -127,6 +134,7 @@ pub(crate) fn run_in(
         outcome
     });
     on_demand.into_iter().for_each(OnDemand::end);
+    watcher.into_iter().for_each(Watcher::end);
     if let Some(agent) = agent {
         agent.stop();
     }

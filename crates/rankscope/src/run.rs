@@ -14,7 +14,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use rankscope_config::ClockSettings;
-use rankscope_launch::{ExitClass, NameError, Notice, Observer, Place, ProfilePlan, Request, RunName, Summary, become_command};
+use rankscope_launch::{
+    ExitClass, NameError, Notice, Observer, Place, ProfilePlan, Request, RunName, Summary, Watching, become_command,
+};
 use rankscope_report::steers;
 
 use crate::config;
@@ -41,6 +43,13 @@ pub(crate) struct Args {
     /// hang/ of the run directory, and the job goes on. Printing counts of ranks that -n starts
     #[arg(long, value_name = "DURATION", value_parser = patience)]
     on_hang: Option<Duration>,
+    /// Watch the job as `rankscope watch` does, and say on standard error when a rank becomes late, steps become slow, or nothing moves. Ranks
+    /// have to keep live pages: those that record themselves do, and with --nccl all
+    #[arg(long)]
+    watch: bool,
+    /// Have the shell run this for each alarm, as `rankscope watch --exec` does; watches
+    #[arg(long, value_name = "CMD")]
+    on_alarm: Option<String>,
     /// Record the job's collectives through the profiler plugin of NCCL and RCCL, without a change to the job. A plugin that
     /// NCCL_PROFILER_PLUGIN names is called, too
     #[arg(long)]
@@ -103,6 +112,7 @@ fn request(args: Args) -> Result<Request> {
         hooks: !args.job.no_hooks,
         profile: args.profile,
         on_hang: args.on_hang,
+        watch: (args.watch || args.on_alarm.is_some()).then_some(Watching { exec: args.on_alarm }),
         report: !args.no_report,
         grace: args.job.grace(),
         map: args.map,

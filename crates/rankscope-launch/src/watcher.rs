@@ -1,0 +1,88 @@
+//! `run --watch`: `rankscope watch` beside the job, of which each alarm becomes a notice.
+//!
+//! It is a process of its own, as agents are: it reads the live pages of ranks and writes alarms.jsonl, the job knows nothing of it, and it ends
+//! with the job, or with us however we end. One node watches for all, because pages lie in the run directory.
+
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::directory::Directory;
+use crate::error::Error;
+use crate::executable::Executable;
+use crate::notice::{Notice, Observer};
+
+/// How a job is watched.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Watching {
+    /// What the shell runs for each alarm.
+    pub exec: Option<String>,
+}
+
+/// Somebody who watches.
+pub(crate) struct Watcher {
+    child: Child,
+    lines: JoinHandle<()>,
+}
+
+/// How long the watcher may take to end once it was asked to.
+const STOP_WITHIN: Duration = Duration::from_secs(3);
+
+impl Watcher {
+    /// Watches the job in `directory` from now on, if this node is the one that does; if that cannot be, says so in one line.
+    pub(crate) fn start(watching: &Watching, directory: &Directory, observer: &Arc<dyn Observer>) -> Option<Self> {
+        if !directory.leads() {
+            return None;
+        }
+        let heard = Arc::clone(observer);
+        match try_start(watching, directory, heard) {
+            Ok(watcher) => Some(watcher),
+            Err(error) => {
+                observer.notice(&Notice::NotWatched(error.to_string()));
+                None
+            }
+        }
+    }
+
+    /// Ends it: the job is over.
+    pub(crate) fn end(mut self) {
+        // It may have ended in between, which is what is wanted.
+        let _gone = kill(Pid::from_raw(self.child.id().cast_signed()), Signal::SIGTERM);
+        let deadline = Instant::now() + STOP_WITHIN;
+        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(5));
+        }
+        let _killed = self.child.kill();
+        let _reaped = self.child.wait();
+        // It ends with the pipe of the process.
+        let _ended = self.lines.join();
+    }
+}
+
+fn try_start(watching: &Watching, directory: &Directory, observer: Arc<dyn Observer>) -> Result<Watcher, Error> {
+    let own = Executable::own()?;
+    let mut command = own.tied();
+    // A group of its own, which no signal of the terminal reaches: it shall see the job's end.
+    command.args(own.watch(directory.path(), watching.exec.as_deref())).process_group(0);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+    let mut child = command.spawn().map_err(Error::NoProcess)?;
+    let said = child.stdout.take();
+    let hear = move || {
+        let lines = said.into_iter().flat_map(|said| BufReader::new(said).lines().map_while(Result::ok));
+        lines.for_each(|line| observer.notice(&Notice::Alarm(line)));
+    };
+    match thread::Builder::new().name("rankscope-alarms".to_owned()).spawn(hear) {
+        Ok(lines) => Ok(Watcher { child, lines }),
+        Err(error) => {
+            let _killed = child.kill();
+            let _reaped = child.wait();
+            Err(Error::NoProcess(error))
+        }
+    }
+}
