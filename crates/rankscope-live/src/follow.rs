@@ -4,7 +4,8 @@
 //! A step that no page has any more when somebody looks is left out and not guessed. Where other processes tell of themselves than before,
 //! the job was restarted or has lost some: what steps usually take is learned anew, and what was raised is over. That a page could not be
 //! read for once is neither, so ranks that are missing are waited for first. Pages do not say that a rank saves or evaluates. One that does
-//! is in no collective, so a job all of whose ranks are in one is known to be training.
+//! is in no collective, so a job all of whose ranks are in one is known to be training. That holds for pages that know no steps, too, once
+//! every rank has left two collectives: the first ones wait for connections to be made.
 
 use std::collections::BTreeMap;
 
@@ -164,9 +165,12 @@ fn length(step: i64, begins: &[BTreeMap<i64, i64>]) -> Option<(i64, i64)> {
 
 fn progress(seen: &[Seen]) -> Vec<Progress> {
     let all_meet = seen.iter().all(|seen| seen.page.open().is_some());
+    let has_met = |seen: &Seen| seen.page.arrivals.iter().filter(|arrival| arrival.left_ns != 0).take(2).count() == 2;
+    let all_have_met = seen.iter().all(has_met);
     let of = |seen: &Seen| {
         let state = &seen.page.state;
         let phase = match (state.step < 0, all_meet) {
+            (true, true) if all_have_met => Phase::Step,
             (true, _) => Phase::Start,
             (_, true) => Phase::Step,
             _ => Phase::Unmarked,
@@ -297,6 +301,28 @@ mod tests {
                 assert_eq!(alarm.kind, AlarmKind::Hang);
                 assert!(alarm.value_ns > 30 * SECOND_NS && alarm.value_ns <= 60 * SECOND_NS, "{alarm:?}");
             }
+        }
+    }
+
+    #[test]
+    fn pages_without_steps_hang_likewise_once_all_ranks_have_met() {
+        // Of how many collectives pages know, and whether all ranks are in one.
+        for (known, open, hangs) in [(20, true, true), (20, false, false), (1, true, false)] {
+            let mut stands = Job { late_ns: 0, pid: 1, open }.at(300);
+            for seen in &mut stands {
+                seen.page.state.step = -1;
+                seen.page.arrivals.iter_mut().for_each(|arrival| arrival.step = -1);
+                let behind = seen.page.arrivals.len().saturating_sub(known + usize::from(open));
+                seen.page.arrivals.drain(..behind);
+            }
+            let mut following = Following::default();
+            let looks = (0..60).map(|look| 300 * STEP_NS + look * 2 * SECOND_NS);
+            let alarms: Vec<Alarm> = looks.flat_map(|now_ns| following.look(now_ns, &Compared::of(&stands))).collect();
+            assert_eq!(
+                alarms.iter().map(|alarm| alarm.kind).collect::<Vec<_>>(),
+                vec![AlarmKind::Hang; usize::from(hangs)],
+                "{known} {open}"
+            );
         }
     }
 

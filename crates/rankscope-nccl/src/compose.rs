@@ -20,6 +20,8 @@ use crate::words::{Algorithm, Element, Function, Protocol};
 /// An operation of a rank, as far as it will ever be known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Done {
+    /// The number of its handle.
+    pub(crate) handle: u32,
     /// The slot of its communicator.
     pub(crate) comm: u16,
     /// Collective, message, or a collective of the copy engine.

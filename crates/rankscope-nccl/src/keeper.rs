@@ -7,13 +7,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rankscope_record::{Session, SessionOptions, Storage, set_host_name, ticks};
+use rankscope_record::{Session, SessionOptions, Storage, TestClock, set_host_name, ticks};
 
-use crate::compose::Composer;
+use crate::compose::{Composer, Done};
 use crate::library::Library;
 use crate::place::Place;
 use crate::process::{self, Process};
 use crate::ring::Follower;
+use crate::told::Telling;
 use crate::write::Writer;
 use crate::{exit, mask, test_host};
 
@@ -118,14 +119,14 @@ fn keep(shared: &Shared, keeping: &Keeping) {
         }
     };
     match start(keeping) {
-        Ok(session) => follow(shared, keeping, process, &session),
+        Ok((session, clock)) => follow(shared, keeping, process, &session, clock),
         Err(why) => crate::say(&format!("collectives are not recorded: {why}")),
     }
     shared.lock().is_gone = true;
     shared.changed.notify_all();
 }
 
-fn start(keeping: &Keeping) -> Result<Session, Box<dyn std::error::Error>> {
+fn start(keeping: &Keeping) -> Result<(Session, Option<TestClock>), Box<dyn std::error::Error>> {
     let place = &keeping.place;
     let path = place.recording(std::process::id()).ok_or("no place is given")?;
     if let Some(folder) = path.parent() {
@@ -133,17 +134,19 @@ fn start(keeping: &Keeping) -> Result<Session, Box<dyn std::error::Error>> {
     }
     let pattern = path.to_string_lossy().replace('%', "%%");
     let (name, clock) = test_host::from_environment()?.map(|host| (host.name, host.clock)).unzip();
-    let options = SessionOptions::default().with_storage(Storage::File(pattern.into())).with_test_clock(clock);
+    let options = SessionOptions::default().with_storage(Storage::File(pattern.into())).with_test_clock(clock.clone());
     let session = Session::start(options)?;
     if let Some(name) = name {
         set_host_name(&name);
     }
-    Ok(session)
+    Ok((session, clock))
 }
 
-fn follow(shared: &Shared, keeping: &Keeping, process: &Process, session: &Session) {
+fn follow(shared: &Shared, keeping: &Keeping, process: &Process, session: &Session, clock: Option<TestClock>) {
     let writer = Writer::new(&keeping.place, keeping.interface, &keeping.library, keeping.mask);
-    let mut composer = Composer::new(mask::tells_ends(keeping.mask));
+    let ends_are_told = mask::tells_ends(keeping.mask);
+    let mut telling = Telling::begin(&keeping.place, ends_are_told, clock);
+    let mut composer = Composer::new(ends_are_told);
     let (mut follower, mut done) = (Follower::default(), Vec::new());
     let (began, first_tick) = (Instant::now(), ticks());
     let mut wait = LOOK_EVERY;
@@ -158,16 +161,18 @@ fn follow(shared: &Shared, keeping: &Keeping, process: &Process, session: &Sessi
         let mut is_idle = true;
         while let Some(record) = follower.next(process.ring()) {
             is_idle = false;
+            telling.take(&record, || process.comms().get(record.comm).filter(|comm| writer.is_own(comm)));
             composer.take(&record, &mut done);
-            done.drain(..).for_each(|done| writer.write(process.comms(), &done));
+            done.drain(..).for_each(|done| write(&writer, &mut telling, process, &done));
         }
+        telling.check(follower.lost);
         wait = if is_idle { LOOK_SELDOM_EVERY } else { LOOK_EVERY };
         if ends {
             composer.finish(&mut done);
         } else {
             composer.settle(before(began, first_tick, SETTLED_AFTER), &mut done);
         }
-        done.drain(..).for_each(|done| writer.write(process.comms(), &done));
+        done.drain(..).for_each(|done| write(&writer, &mut telling, process, &done));
         if ends {
             writer.write_counts(process.counts(), follower.lost);
             // What it recorded is in its file; nobody here wants to know more.
@@ -181,6 +186,12 @@ fn follow(shared: &Shared, keeping: &Keeping, process: &Process, session: &Sessi
             return;
         }
     }
+}
+
+/// Writes an operation that is over, and tells that it is.
+fn write(writer: &Writer<'_>, telling: &mut Telling, process: &Process, done: &Done) {
+    writer.write(process.comms(), done);
+    telling.leave(done);
 }
 
 /// The tick so long ago, by what a tick was worth so far; zero while too little is known.

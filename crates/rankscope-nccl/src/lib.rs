@@ -4,6 +4,7 @@
 //!  NCCL's threads ──► tables (v1..v7) ──► translate ──► process ──► ring, always   (a file that survives a kill)
 //!                                                                      │
 //!                                              keeper's thread ──► compose ──► write ──► raw/nccl-<rank>-<pid>.rkr
+//!                                                       └────────► told ──► live/rank-<rank>.page
 //! ```
 //!
 //! A callback stamps, writes 32 bytes and returns: no lock, no allocation, no error, no panic. What the records mean is found out by a
@@ -32,6 +33,7 @@ mod record;
 mod ring;
 mod tables;
 mod test_host;
+mod told;
 mod translate;
 mod wall;
 mod words;

@@ -22,6 +22,8 @@ pub(crate) struct Place {
     pub(crate) world_size: Option<u32>,
     /// Whether a launcher said so; else it is the place in the first communicator.
     pub(crate) is_launched: bool,
+    /// The run, where the live page goes.
+    pub(crate) run: Option<PathBuf>,
     /// Where recordings go; none where none are wanted.
     pub(crate) raw: Option<PathBuf>,
     rings: PathBuf,
@@ -38,13 +40,14 @@ impl Place {
     }
 
     fn of(variable: impl Fn(&str) -> Option<PathBuf>, launched: (Option<u32>, Option<u32>), first: &Comm) -> Self {
-        let raw = variable(RAW_DIR).or_else(|| Some(variable(RUN_DIR)?.join("raw")));
+        let run = variable(RUN_DIR);
+        let raw = variable(RAW_DIR).or_else(|| Some(run.as_ref()?.join("raw")));
         let rings = variable(RING_DIR).unwrap_or_else(|| Path::new("/dev/shm").to_owned());
         let (rank, world_size) = match launched {
             (Some(rank), size) => (rank, size),
             (None, _) => (first.rank, Some(first.ranks).filter(|ranks| *ranks > 0)),
         };
-        Self { rank, world_size, is_launched: launched.0.is_some(), raw, rings }
+        Self { rank, world_size, is_launched: launched.0.is_some(), run, raw, rings }
     }
 
     /// The file of the ring of process `id`.

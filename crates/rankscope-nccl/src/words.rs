@@ -108,6 +108,19 @@ words! {
     }
 }
 
+impl Element {
+    /// Bytes of one; zero where that is not known.
+    pub(crate) const fn bytes(self) -> u64 {
+        match self {
+            Self::Int8 | Self::Uint8 | Self::Float8e4m3 | Self::Float8e5m2 => 1,
+            Self::Float16 | Self::Bfloat16 => 2,
+            Self::Int32 | Self::Uint32 | Self::Float32 => 4,
+            Self::Int64 | Self::Uint64 | Self::Float64 => 8,
+            Self::Other => 0,
+        }
+    }
+}
+
 /// Numbers of element types in version 1, which are those of nccl.h.
 const ELEMENTS: &[Element] = &[
     Element::Int8,

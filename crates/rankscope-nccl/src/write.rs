@@ -96,7 +96,7 @@ impl<'a> Writer<'a> {
 
     /// Whether `comm` is seen from the rank that this recording is of. Of another rank in the same process it would be a second
     /// arrival of the first.
-    fn is_own(&self, comm: &Comm) -> bool {
+    pub(crate) fn is_own(&self, comm: &Comm) -> bool {
         comm.hash == 0 || *self.own.borrow_mut().entry(comm.hash).or_insert(comm.rank) == comm.rank
     }
 

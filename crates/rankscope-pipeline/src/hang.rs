@@ -12,7 +12,6 @@ use std::path::PathBuf;
 
 use rankscope_document::HangDocument;
 use rankscope_hang::Evidence;
-use rankscope_run::RunDirectory;
 
 use crate::{Error, Progress};
 use kept::Keeping;
@@ -55,7 +54,7 @@ pub fn hang(sources: &HangSources, progress: &dyn Progress) -> Result<HangDocume
     if let Some(address) = &sources.ras {
         silent.extend(asked::ask_ras(address, &mut evidence, &keeping).err());
     }
-    let (runs, mut paths): (Vec<_>, Vec<_>) = sources.paths.iter().cloned().partition(|path| RunDirectory::is_run(path));
+    let (runs, mut paths): (Vec<_>, Vec<_>) = sources.paths.iter().cloned().partition(|path| pages::may_be_in(path));
     if let [first, second, ..] = &runs[..] {
         return Err(Error::SeveralRuns { first: first.clone(), second: second.clone() });
     }

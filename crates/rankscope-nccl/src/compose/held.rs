@@ -88,6 +88,7 @@ impl Held {
         // What is still open when it is let go has not been seen to end.
         let done_tick = self.last_stop_tick.filter(|_| self.open == 0).map(|tick| tick.max(self.arrived_tick));
         Done {
+            handle: self.handle,
             comm: self.comm,
             sort: self.sort,
             operation: self.operation,

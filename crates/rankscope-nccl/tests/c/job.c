@@ -1,11 +1,14 @@
-/* A job of eight ranks, each a process on a clock of its own: `job LIBRARY SLOW_RANK STEPS`. In a step every rank computes, the slow one
+/* A job of eight ranks, each a process on a clock of its own: `job LIBRARY SLOW_RANK STEPS [STUCK_RANK]`. In a step every rank computes, the slow one
  * for longer, then reduces with all others; even and odd ranks gather among themselves in a communicator that was split off. The
- * kernels of a collective end on all its ranks when the last has come, as they do on GPUs. */
+ * kernels of a collective end on all its ranks when the last has come, as they do on GPUs. After its steps the stuck rank comes to
+ * nothing more, while the others do; if there is no such rank, all come and no kernel ends. */
 #define _GNU_SOURCE
 #include "nccl.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -69,7 +72,8 @@ static void number(const char *name, long value) {
   setenv(name, text, 1);
 }
 
-static int play(const char *library, int rank, int slow, int steps, meeting *at) {
+static int play(const char *library, int rank, int slow, int steps, const char *stuck, meeting *at) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   char clock[64];
   snprintf(clock, sizeof clock, "node-%d,%d,%d", rank, (rank * 5 % RANKS - 4) * 3000000, (rank * 3 % RANKS - 4) * 4000);
   setenv("RANKSCOPE_NCCL_TEST_HOST", clock, 1);
@@ -88,13 +92,19 @@ static int play(const char *library, int rank, int slow, int steps, meeting *at)
     usleep(500);
     collective(half, rank, "AllGather", step, 1 << 16, &at->halves[odd]);
   }
+  if (stuck) {
+    pthread_barrier_t nobody;
+    pthread_barrier_init(&nobody, NULL, 2);
+    if (rank != atoi(stuck)) collective(world, rank, "AllReduce", steps, 1 << 20, &nobody);
+    for (;;) pause();
+  }
   MUST(t->finalize(half) == 0);
   MUST(t->finalize(world) == 0);
   return 0;
 }
 
 int main(int count, char **args) {
-  MUST(count == 4);
+  MUST(count == 4 || count == 5);
   meeting *at = mmap(NULL, sizeof *at, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   MUST(at != MAP_FAILED);
   pthread_barrierattr_t shared;
@@ -105,7 +115,7 @@ int main(int count, char **args) {
   pid_t children[RANKS];
   for (int rank = 0; rank < RANKS; rank++) {
     MUST((children[rank] = fork()) >= 0);
-    if (children[rank] == 0) exit(play(args[1], rank, atoi(args[2]), atoi(args[3]), at));
+    if (children[rank] == 0) exit(play(args[1], rank, atoi(args[2]), atoi(args[3]), args[4], at));
   }
   for (int rank = 0; rank < RANKS; rank++) {
     int status;

@@ -20,6 +20,11 @@ use crate::live::{PageFile, Writer, now_ns, page_files};
 /// Between the two looks.
 const LOOKS_APART: Duration = Duration::from_secs(2);
 
+/// Whether ranks may keep pages in the folder at `path`: it is a run, or what a program that was told of it takes for one.
+pub(super) fn may_be_in(path: &Path) -> bool {
+    RunDirectory::is_run(path) || path.join("live").is_dir()
+}
+
 /// What the ranks of the job in the run directory `run` tell of themselves, if any does. Returns their processes on this node where the job
 /// stands still, and none where it does not: what a job does that runs says nothing.
 pub(super) fn read_pages(
@@ -27,7 +32,7 @@ pub(super) fn read_pages(
     evidence: &mut Evidence,
     keeping: &Keeping<'_>,
 ) -> Result<Option<Vec<OfRank<u32>>>, Error> {
-    let world_size = RunDirectory::open(run)?.manifest().world_size;
+    let world_size = if RunDirectory::is_run(run) { RunDirectory::open(run)?.manifest().world_size } else { None };
     let mut problems = Vec::new();
     let mut files = page_files(run, &mut problems);
     let mut moving = None;

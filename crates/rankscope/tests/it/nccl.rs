@@ -81,6 +81,100 @@ fn the_slow_rank_is_named_from_the_plugins_recordings_alone() {
     }
 }
 
+/// A job that stands still after 20 steps: `stuck` comes to nothing more, and where it is no rank, all come and no kernel ends.
+#[cfg(all(target_os = "linux", feature = "clock"))]
+fn stuck_job(folder: &Path, stuck: &str) -> Option<Command> {
+    let mut job = Command::new(compiled("job", folder)?);
+    job.arg(plugin()).args(["5", "20", stuck]);
+    Some(job)
+}
+
+#[cfg(all(target_os = "linux", feature = "clock"))]
+#[test]
+fn a_rank_that_does_not_come_is_named_from_the_plugins_live_pages_while_the_job_hangs() {
+    use crate::common::rankscope;
+    use crate::process::{Running, wait_for};
+
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let run = folder.path().join("run");
+    let Some(mut job) = stuck_job(folder.path(), "6") else { return };
+    job.env_remove("RANKSCOPE_RAW_DIR").env_remove("RANKSCOPE_NCCL_EVENTS");
+    job.env("RANKSCOPE_RUN_DIR", &run).env("RANKSCOPE_NCCL_RING", folder.path());
+    let job = Running::start(job);
+    let asked = || rankscope(&["hang", text(&run), "--format", "json"]);
+    wait_for("a rank to be named", || asked().status.code() == Some(3));
+    let document: Value = serde_json::from_slice(&asked().stdout).expect("JSON");
+    let (verdict, group) = (&document["verdict"], "000000000000feed (default_pg)");
+    let roots: Vec<(&Value, &Value, &Value)> =
+        verdict["roots"].as_array().expect("a list").iter().map(|root| (&root["rank"], &root["group"], &root["seq"])).collect();
+    assert_eq!(roots, [(&Value::from(6), &Value::from(group), &Value::from(20))], "{document}");
+    assert_eq!(
+        (&verdict["kind"], verdict["waiting"].as_array().map(Vec::len)),
+        (&Value::from("missing"), Some(7)),
+        "{verdict}"
+    );
+    let inside =
+        document["ranks"].as_array().expect("a list").iter().filter(|rank| rank["stuck_in"]["operation"] == "all_reduce");
+    assert_eq!(inside.count(), 7, "{document}");
+    // Killed, and its ranks with it: their pages stay, and say no more whether the job stood still.
+    drop(job);
+    wait_for("the processes to be gone", || asked().status.code() == Some(1));
+    let after: Value = serde_json::from_slice(&asked().stdout).expect("JSON");
+    assert_eq!(after["verdict"]["roots"], Value::Array(Vec::new()), "{after}");
+}
+
+#[cfg(all(target_os = "linux", feature = "clock"))]
+#[test]
+fn a_job_whose_kernels_never_end_is_judged_and_raises_an_alarm_while_it_hangs() {
+    use crate::process::{Running, command, wait_for};
+
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let (run, alarms) = (folder.path().join("run"), folder.path().join("alarms"));
+    let Some(job) = stuck_job(folder.path(), "99") else { return };
+    let on_alarm = format!("cat >> '{}'", alarms.display());
+    let mut words = vec![
+        "run",
+        "--no-clock",
+        "--no-hooks",
+        "--no-report",
+        "--on-hang",
+        "12s",
+        "--on-alarm",
+        &on_alarm,
+        "--out",
+        text(&run),
+        "--",
+    ];
+    let job: Vec<String> =
+        [job.get_program()].into_iter().chain(job.get_args()).map(|word| word.to_string_lossy().into_owned()).collect();
+    words.extend(job.iter().map(String::as_str));
+    let mut running = command(&words);
+    running.env_remove("RANKSCOPE_NCCL_EVENTS").env("RANKSCOPE_NCCL_RING", folder.path());
+    let running = Running::start(running);
+    // Both are told by the live pages: what the job waits for, after 12 s, and that nothing moves, after 30.
+    let verdicts =
+        || fs::read_dir(run.join("hang")).into_iter().flatten().flatten().map(|entry| entry.path().join("verdict.json"));
+    wait_for("a verdict", || verdicts().any(|path| path.exists()));
+    wait_for("an alarm", || fs::read_to_string(&alarms).is_ok_and(|text| text.ends_with('\n')));
+    let path = verdicts().next().expect("it is there");
+    let verdict: Value = serde_json::from_slice(&fs::read(path).expect("read")).expect("JSON");
+    assert_eq!(
+        (&verdict["verdict"]["kind"], &verdict["verdict"]["roots"]),
+        (&Value::from("library"), &Value::Array(Vec::new())),
+        "{verdict}"
+    );
+    let passed_on = fs::read_to_string(&alarms).expect("read");
+    let alarm: Value = serde_json::from_str(passed_on.lines().next().expect("a line")).expect("JSON");
+    assert_eq!((&alarm["kind"], &alarm["rank"]), (&Value::from("hang"), &Value::Null), "{alarm}");
+    assert!(
+        fs::read_to_string(run.join("alarms.jsonl")).expect("written").starts_with(passed_on.lines().next().expect("a line"))
+    );
+    running.terminate();
+    let said = running.ended();
+    let errors = String::from_utf8_lossy(&said.stderr);
+    assert!(errors.contains("Nothing has moved for"), "{errors}");
+}
+
 #[test]
 fn a_job_is_told_of_the_plugin_that_lies_beside_the_binary() {
     let folder = tempfile::tempdir().expect("a temporary directory");
