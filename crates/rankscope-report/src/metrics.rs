@@ -94,6 +94,26 @@ mod tests {
     }
 
     #[test]
+    fn the_dashboard_shows_figures_that_there_are() {
+        let told = live_metrics(&LiveDocument::default());
+        let names: Vec<&str> = told.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect();
+        let dashboard = include_str!("../../../deploy/grafana.json");
+        let panels: serde_json::Value = serde_json::from_str(dashboard).unwrap();
+        let panels = panels["panels"].as_array().unwrap();
+        let mut shown = 0;
+        for panel in panels {
+            for target in panel["targets"].as_array().unwrap() {
+                let expression = target["expr"].as_str().unwrap();
+                let at = expression.find("rankscope_").unwrap_or_else(|| panic!("{expression}"));
+                let name = expression[at..].split('{').next().unwrap();
+                assert!(names.contains(&name), "{name} in {}: there are {names:?}", panel["title"]);
+                shown += 1;
+            }
+        }
+        assert_eq!((shown, panels.len()), (12, 12));
+    }
+
+    #[test]
     fn a_hundred_thousand_ranks_make_no_more_series_than_a_server_takes() {
         let ranks = (0..100_000).map(|rank| LiveRank { rank, lateness_ns: Some(1), ..LiveRank::default() });
         let document = LiveDocument { ranks: ranks.collect(), ..LiveDocument::default() };
