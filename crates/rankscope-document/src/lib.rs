@@ -22,6 +22,7 @@ mod collective_tables;
 mod combine;
 mod compare;
 mod dispatch;
+mod doctor;
 mod from_traces;
 mod hang;
 mod history;
@@ -64,6 +65,7 @@ pub use compare::{
     Over, Place, RankChange, Ranking, StructureChange, StructureChanges, StructureKind, StructureVariation,
 };
 pub use dispatch::{DispatchDocument, DispatchRank, DispatchedDocument};
+pub use doctor::{DoctorDocument, DoctorFinding, DoctorStanding, DoctorTopic};
 pub use from_traces::{BoundEnd, ClockFlip, EstimatedClock, FlippedAnswer, FromTracesDocument};
 pub use hang::{
     HangCall, HangDocument, HangKind, HangRank, HangRoot, HangSource, HangStack, HangVerdict, HangWait, HangWitness,

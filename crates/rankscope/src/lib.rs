@@ -16,6 +16,8 @@ mod convert;
 mod demo;
 mod dispatch;
 mod dist;
+#[cfg(feature = "clock")]
+mod doctor;
 mod ending;
 mod exit;
 mod hang;
@@ -82,6 +84,8 @@ enum Verb {
     Dist(dist::Args),
     Query(query::Args),
     Hang(hang::Args),
+    #[cfg(feature = "clock")]
+    Doctor(doctor::Args),
     Top(top::Args),
     Watch(watch::Args),
     Spans(spans::Args),
@@ -137,6 +141,8 @@ pub fn command_line<W: Into<OsString>>(words: impl IntoIterator<Item = W>) -> Ex
         Verb::Dist(args) => dist::run(args),
         Verb::Query(args) => query::run(&args),
         Verb::Hang(args) => hang::run(args),
+        #[cfg(feature = "clock")]
+        Verb::Doctor(args) => doctor::run(&args),
         Verb::Top(args) => top::run(&args),
         Verb::Watch(args) => watch::run(&args),
         Verb::Spans(args) => spans::run(args),

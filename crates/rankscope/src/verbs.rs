@@ -14,7 +14,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ),
     ("Report on jobs too large for one machine", &["plan", "map", "merge", "dist"]),
     ("Look into jobs that run, or stand still", &["top", "watch", "hang"]),
-    ("Run jobs and keep what they record", &["demo", "run", "trigger", "sweep", "runs", "recover"]),
+    ("Run jobs and keep what they record", &["demo", "doctor", "run", "trigger", "sweep", "runs", "recover"]),
     ("Measure clocks", &["agent", "clock"]),
     ("Plan context-parallel attention", &["dispatch"]),
     ("Settings and help", &["config", "help"]),

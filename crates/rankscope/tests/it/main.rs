@@ -34,6 +34,7 @@ mod dispatch_run;
 mod dist;
 mod dist_ray;
 mod dist_slurm;
+mod doctor;
 mod endless_input;
 mod fixtures;
 mod graph_captures;

@@ -1,0 +1,116 @@
+//! Vendors' libraries: whether they are there and answer.
+//!
+//! To be asked in a process of its own: a library of CUPTI 13.2 without a driver ends the process at its first call, whichever that is. So the
+//! driver comes first, and what profiles its devices is only opened where the driver has one. Nothing is ever closed or finalised again.
+#![expect(unsafe_code, reason = "libraries are opened and called by hand")]
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+
+use serde::{Deserialize, Serialize};
+
+/// What was found of one vendor's devices.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Device {
+    /// How many devices its driver has; why none, where that is so.
+    pub devices: Result<u32, String>,
+    /// Whether the library that profiles them can be opened; why not.
+    pub profiler: Result<(), String>,
+}
+
+/// Those of all vendors.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Devices {
+    /// NVIDIA's.
+    pub cuda: Device,
+    /// AMD's.
+    pub rocm: Device,
+}
+
+impl Default for Devices {
+    fn default() -> Self {
+        let absent = Device { devices: Err("not looked for".to_owned()), profiler: Err("not looked for".to_owned()) };
+        Self { cuda: absent.clone(), rocm: absent }
+    }
+}
+
+/// Opens what there is in this process.
+pub fn look_at_devices() -> Devices {
+    Devices {
+        cuda: look(&[c"libcuda.so.1"], c"cuInit", c"cuDeviceGetCount", &[c"libcupti.so.13", c"libcupti.so.12", c"libcupti.so"]),
+        rocm: look(
+            &[c"libamdhip64.so.7", c"libamdhip64.so.6", c"libamdhip64.so"],
+            c"hipInit",
+            c"hipGetDeviceCount",
+            &[c"librocprofiler-sdk.so.1", c"librocprofiler-sdk.so.0", c"librocprofiler-sdk.so"],
+        ),
+    }
+}
+
+fn look(drivers: &[&CStr], init: &CStr, count: &CStr, profilers: &[&CStr]) -> Device {
+    let devices = open(drivers).and_then(|driver| counted(driver, init, count));
+    let profiler = match devices {
+        Ok(1..) => open(profilers).map(|_| ()),
+        _ => Err("not looked for without a device".to_owned()),
+    };
+    Device { devices, profiler }
+}
+
+/// The first of them that there is; what the loader says of the first, where there is none.
+fn open(names: &[&CStr]) -> Result<*mut c_void, String> {
+    let mut why = None;
+    for name in names {
+        // SAFETY: the name is a string; what a library does when it is loaded is its own.
+        let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+        if !library.is_null() {
+            return Ok(library);
+        }
+        why.get_or_insert_with(loader_says);
+    }
+    Err(why.unwrap_or_default())
+}
+
+fn loader_says() -> String {
+    // SAFETY: the loader's message stays until its next one on this thread.
+    unsafe {
+        let message = libc::dlerror();
+        if message.is_null() { String::new() } else { CStr::from_ptr(message.cast::<c_char>()).to_string_lossy().into_owned() }
+    }
+}
+
+fn counted(library: *mut c_void, init: &CStr, count: &CStr) -> Result<u32, String> {
+    let find = |name: &CStr| {
+        // SAFETY: the library is open, and is never closed.
+        let address = unsafe { libc::dlsym(library, name.as_ptr()) };
+        if address.is_null() { Err(format!("it has no {}", name.to_string_lossy())) } else { Ok(address) }
+    };
+    let (start, ask) = (find(init)?, find(count)?);
+    // SAFETY: both vendors declare these functions so.
+    let (start, ask) = unsafe {
+        (
+            std::mem::transmute::<*mut c_void, extern "C" fn(c_uint) -> c_int>(start),
+            std::mem::transmute::<*mut c_void, extern "C" fn(*mut c_int) -> c_int>(ask),
+        )
+    };
+    let mut devices = 0;
+    for (name, error) in [(init, start(0)), (count, ask(&raw mut devices))] {
+        if error != 0 {
+            return Err(format!("{} answers {error}", name.to_string_lossy()));
+        }
+    }
+    Ok(u32::try_from(devices).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_that_is_not_there_says_so_and_its_profiler_is_left_alone() {
+        let found = look(&[c"librankscope-none.so.1"], c"init", c"count", &[c"libc.so.6"]);
+        assert!(found.devices.unwrap_err().contains("librankscope-none.so.1"));
+        assert_eq!(found.profiler, Err("not looked for without a device".to_owned()));
+        // One that is no driver.
+        let found = look(&[c"librankscope-none.so.1", c"libc.so.6"], c"cuInit", c"cuDeviceGetCount", &[]);
+        assert_eq!(found.devices, Err("it has no cuInit".to_owned()));
+    }
+}

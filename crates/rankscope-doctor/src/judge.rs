@@ -1,0 +1,349 @@
+//! What to make of what was seen: a sentence for each thing that rankscope can use, what to do where it is not there, and what it costs.
+//!
+//! Costs are those of docs/explanation/benchmarks.md, and of the pages that describe each thing.
+
+use rankscope_document::{DoctorDocument, DoctorFinding, DoctorStanding, DoctorTopic};
+use rankscope_probe::doctor::Grade;
+
+use crate::devices::Device;
+use crate::look::Examination;
+
+/// All of it.
+pub fn document(seen: &Examination) -> DoctorDocument {
+    let findings = vec![
+        clocks(seen),
+        recorder(seen),
+        device(seen, DoctorTopic::Cuda),
+        device(seen, DoctorTopic::Rocm),
+        nccl(seen),
+        torch(seen),
+        jax(seen),
+        flight_recorder(seen),
+        on_demand(seen),
+        stacks(seen),
+        launchers(seen),
+        sql(seen),
+    ];
+    DoctorDocument {
+        schema: 1,
+        rankscope_version: env!("CARGO_PKG_VERSION").to_owned(),
+        kernel: seen.kernel.clone(),
+        processors: seen.processors as u64,
+        findings,
+    }
+}
+
+fn found(topic: DoctorTopic, standing: DoctorStanding, says: impl Into<String>) -> DoctorFinding {
+    DoctorFinding { topic, standing, says: says.into(), remedy: None, cost: None }
+}
+
+fn with(finding: DoctorFinding, remedy: &str, cost: &str) -> DoctorFinding {
+    let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+    DoctorFinding { remedy: text(remedy), cost: text(cost), ..finding }
+}
+
+use DoctorStanding::{Absent, Limited, Ready};
+
+/// The worst of what `rankscope clock doctor` says.
+fn clocks(seen: &Examination) -> DoctorFinding {
+    let Some(worst) = seen.clocks.iter().max_by_key(|advice| advice.grade) else {
+        return with(
+            found(DoctorTopic::Clocks, Absent, "Nothing is known of this host's clocks."),
+            "rankscope clock doctor",
+            "",
+        );
+    };
+    let about =
+        |grade: Grade| seen.clocks.iter().filter(|advice| advice.grade == grade).map(|advice| advice.topic).collect::<Vec<_>>();
+    let cost = "an agent takes 1 to 2 % of a core";
+    match worst.grade {
+        Grade::Good => {
+            with(found(DoctorTopic::Clocks, Ready, "Clocks of nodes can be measured: nothing is in the way."), "", cost)
+        }
+        Grade::Weak => {
+            let says = format!("Clocks of nodes can be measured; {} could be better.", about(Grade::Weak).join(", "));
+            with(found(DoctorTopic::Clocks, Limited, says), "rankscope clock doctor says how", cost)
+        }
+        Grade::Bad => {
+            let says = format!("Clocks of nodes cannot be measured well: {}: {}", worst.topic, worst.finding);
+            with(found(DoctorTopic::Clocks, Absent, says), worst.remedy.unwrap_or("rankscope clock doctor says more"), "")
+        }
+    }
+}
+
+/// What a ring and a recording need at least.
+const SHM_BYTES: u64 = 64 << 20;
+
+fn recorder(seen: &Examination) -> DoctorFinding {
+    let topic = DoctorTopic::Recorder;
+    let cost = "a span takes about 30 ns, a live page a few hundred nanoseconds a collective";
+    if let Some(limit) = seen.file_limit_bytes {
+        let says = format!("Recordings end at {} MB: processes may write no larger file here.", limit / 1_000_000);
+        return with(found(topic, Limited, says), "ulimit -f unlimited, before the job is started", cost);
+    }
+    match seen.shm_free_bytes {
+        Some(free) if free < SHM_BYTES => {
+            let says = format!("/dev/shm has {} MB left, where the rings of NCCL's plugin lie.", free / 1_000_000);
+            with(
+                found(topic, Limited, says),
+                "a larger /dev/shm (docker run --shm-size), or RANKSCOPE_NCCL_RING=a folder",
+                cost,
+            )
+        }
+        _ => with(found(topic, Ready, "Programs can record themselves, and be watched while they run."), "", cost),
+    }
+}
+
+fn device(seen: &Examination, topic: DoctorTopic) -> DoctorFinding {
+    let (vendor, profiler) = match topic {
+        DoctorTopic::Rocm => ("AMD", "rocprofiler-sdk"),
+        _ => ("NVIDIA", "CUPTI"),
+    };
+    let devices = match &seen.devices {
+        Ok(devices) => devices,
+        Err(why) => return found(topic, Absent, format!("{vendor}'s libraries could not be asked: {why}.")),
+    };
+    let Device { devices, profiler: opened } = if topic == DoctorTopic::Rocm { &devices.rocm } else { &devices.cuda };
+    match (devices, opened) {
+        (Err(why), _) => found(topic, Absent, format!("No driver of {vendor}'s devices: {why}.")),
+        (Ok(0), _) => found(topic, Absent, format!("The driver of {vendor}'s devices has no device.")),
+        (Ok(count), Ok(())) => {
+            found(topic, Ready, format!("{count} {vendor} {}, and {profiler} is there.", plural(*count, "device")))
+        }
+        (Ok(count), Err(why)) => {
+            let says = format!("{count} {vendor} {}, and {profiler} cannot be loaded: {why}.", plural(*count, "device"));
+            let remedy = match topic {
+                DoctorTopic::Rocm => "install rocprofiler-sdk, or add its folder to LD_LIBRARY_PATH",
+                _ => "pip install nvidia-cuda-cupti, or add CUDA's extras/CUPTI/lib64 to LD_LIBRARY_PATH",
+            };
+            with(found(topic, Limited, says), remedy, "")
+        }
+    }
+}
+
+fn plural(count: u32, noun: &str) -> String {
+    if count == 1 { noun.to_owned() } else { format!("{noun}s") }
+}
+
+fn nccl(seen: &Examination) -> DoctorFinding {
+    let cost = "a collective takes 70 to 550 ns longer on the host, and NCCL itself spends more to watch kernels";
+    let set = seen.variables.get("NCCL_PROFILER_PLUGIN");
+    match (&seen.nccl_plugin, set) {
+        (None, _) => with(
+            found(DoctorTopic::Nccl, Absent, "The profiler plugin of NCCL and RCCL does not lie beside this program."),
+            "cargo build --release -p rankscope-nccl, and copy librankscope_nccl.so beside it",
+            "",
+        ),
+        (Some(plugin), Some(other)) if !other.contains("librankscope_nccl") => {
+            let says =
+                format!("{} is there. NCCL_PROFILER_PLUGIN names {other}, which is called through it.", plugin.display());
+            with(found(DoctorTopic::Nccl, Ready, says), "rankscope run --nccl -- CMD", cost)
+        }
+        (Some(plugin), _) => {
+            let says = format!("{} is there: collectives are recorded without a change to the job.", plugin.display());
+            with(found(DoctorTopic::Nccl, Ready, says), "rankscope run --nccl -- CMD", cost)
+        }
+    }
+}
+
+fn package(seen: &Examination, name: &str) -> Option<String> {
+    seen.python.as_ref().ok()?.packages.get(name).cloned()
+}
+
+fn torch(seen: &Examination) -> DoctorFinding {
+    framework(seen, DoctorTopic::Torch, "torch", "rankscope run -- torchrun ... collects what torch.profiler exports")
+}
+
+fn jax(seen: &Examination) -> DoctorFinding {
+    framework(seen, DoctorTopic::Jax, "jax", "rankscope run -- CMD collects what jax.profiler exports")
+}
+
+fn framework(seen: &Examination, topic: DoctorTopic, name: &str, use_it: &str) -> DoctorFinding {
+    match (&seen.python, package(seen, name)) {
+        (Ok(python), Some(version)) => {
+            with(found(topic, Ready, format!("{name} {version} in {} ({}).", python.path, python.version)), use_it, "")
+        }
+        (Ok(python), None) => found(topic, Absent, format!("{} ({}) has no {name}.", python.path, python.version)),
+        (Err(why), _) => found(topic, Absent, format!("python3 cannot be started: {why}.")),
+    }
+}
+
+/// Whether torch writes what `rankscope hang` reads.
+fn flight_recorder(seen: &Examination) -> DoctorFinding {
+    let topic = DoctorTopic::FlightRecorder;
+    let value = |names: [&str; 2]| names.into_iter().find_map(|name| seen.variables.get(name));
+    let is_off = value(["TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE"]).is_some_and(|size| size.trim() == "0");
+    match (is_off, value(["TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE"])) {
+        (true, _) => with(
+            found(topic, Absent, "torch's flight recorder is off: its buffer is set to 0."),
+            "unset TORCH_FR_BUFFER_SIZE and TORCH_NCCL_TRACE_BUFFER_SIZE: 2,000 calls are usual",
+            "",
+        ),
+        (false, Some(prefix)) => {
+            found(topic, Ready, format!("torch's flight recorder dumps to {prefix}<rank> when a collective times out."))
+        }
+        (false, None) => with(
+            found(
+                topic,
+                Limited,
+                "torch's flight recorder dumps into the user's cache folder on each node when a collective times out.",
+            ),
+            "export TORCH_FR_DUMP_TEMP_FILE=/shared/folder/rank_ so that rankscope hang finds all dumps in one place",
+            "",
+        ),
+    }
+}
+
+fn on_demand(seen: &Examination) -> DoctorFinding {
+    let topic = DoctorTopic::OnDemand;
+    let asks = seen.variables.get("KINETO_USE_DAEMON").is_some_and(|value| value.trim() != "0");
+    match (seen.daemon, asks) {
+        (true, _) => with(
+            found(topic, Limited, "A daemon that torch's processes ask is there already, such as dynolog."),
+            "use its dyno gputrace, or stop it and start rankscope agent --on-demand",
+            "",
+        ),
+        (false, true) => with(
+            found(topic, Ready, "torch's processes ask a daemon whether to profile, as KINETO_USE_DAEMON is set."),
+            "rankscope agent --on-demand on each node, then rankscope trigger RUN",
+            "",
+        ),
+        (false, false) => with(
+            found(topic, Limited, "torch's processes do not ask whether to profile."),
+            "export KINETO_USE_DAEMON=1 before the job is started; rankscope agent --on-demand answers",
+            "",
+        ),
+    }
+}
+
+fn stacks(seen: &Examination) -> DoctorFinding {
+    let topic = DoctorTopic::Stacks;
+    let may_look = seen.is_root || seen.ptrace_scope.unwrap_or(0) == 0;
+    match (&seen.py_spy, may_look) {
+        (None, _) => with(
+            found(
+                topic,
+                Limited,
+                "Of a process that hangs its state is seen and, as root, its place in the kernel; py-spy is not on the path.",
+            ),
+            "pip install py-spy, for stacks of Python",
+            "",
+        ),
+        (Some(path), false) => with(
+            found(
+                topic,
+                Limited,
+                format!("{} is there, and the kernel lets only a parent look at a process (ptrace_scope).", path.display()),
+            ),
+            "sysctl kernel.yama.ptrace_scope=0, or as root",
+            "",
+        ),
+        (Some(path), true) => found(topic, Ready, format!("{} prints stacks of Python for rankscope hang.", path.display())),
+    }
+}
+
+fn launchers(seen: &Examination) -> DoctorFinding {
+    match seen.launchers[..] {
+        [] => with(
+            found(DoctorTopic::Launchers, Limited, "None of torchrun, srun, mpirun, ray and kubectl is on the path."),
+            "rankscope run -n N -- CMD starts ranks of this host by itself",
+            "",
+        ),
+        _ => found(DoctorTopic::Launchers, Ready, format!("On the path: {}.", seen.launchers.join(", "))),
+    }
+}
+
+fn sql(seen: &Examination) -> DoctorFinding {
+    match &seen.sql_engine {
+        Some(path) => found(DoctorTopic::Sql, Ready, format!("{} answers rankscope query.", path.display())),
+        None => with(
+            found(DoctorTopic::Sql, Absent, "The engine of rankscope query is not installed."),
+            "cargo install --path crates/rankscope-sql",
+            "",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::{Devices, Python};
+
+    fn told(seen: &Examination, topic: DoctorTopic) -> DoctorFinding {
+        document(seen).findings.into_iter().find(|finding| finding.topic == topic).unwrap()
+    }
+
+    fn variable(name: &str, value: &str) -> Examination {
+        Examination { variables: [(name.to_owned(), value.to_owned())].into(), ..Examination::default() }
+    }
+
+    #[test]
+    fn every_topic_is_told_once_and_what_is_not_ready_says_what_to_do_unless_nothing_can_be_done() {
+        let document = document(&Examination::default());
+        let mut topics: Vec<&str> = document.findings.iter().map(|finding| finding.topic.as_str()).collect();
+        topics.sort_unstable();
+        topics.dedup();
+        assert_eq!(topics.len(), DoctorTopic::WORDS.len());
+        let hardware = [DoctorTopic::Cuda, DoctorTopic::Rocm, DoctorTopic::Torch, DoctorTopic::Jax];
+        for finding in document.findings.iter().filter(|finding| finding.standing != Ready) {
+            assert!(finding.remedy.is_some() || hardware.contains(&finding.topic), "{finding:?}");
+            assert!(finding.says.ends_with('.'), "{finding:?}");
+        }
+    }
+
+    #[test]
+    fn devices_are_told_from_drivers_without_one_and_from_profilers_that_cannot_be_loaded() {
+        let of = |devices: Result<u32, String>, profiler: Result<(), String>| {
+            let cuda = Device { devices, profiler };
+            told(
+                &Examination { devices: Ok(Devices { cuda, ..Devices::default() }), ..Examination::default() },
+                DoctorTopic::Cuda,
+            )
+        };
+        let none = of(Err("libcuda.so.1: cannot open".to_owned()), Ok(()));
+        assert_eq!((none.standing, none.says.as_str()), (Absent, "No driver of NVIDIA's devices: libcuda.so.1: cannot open."));
+        assert_eq!(of(Ok(0), Ok(())).standing, Absent);
+        assert_eq!(
+            (of(Ok(1), Ok(())).standing, of(Ok(8), Ok(())).says),
+            (Ready, "8 NVIDIA devices, and CUPTI is there.".to_owned())
+        );
+        let limited = of(Ok(1), Err("no such file".to_owned()));
+        assert!(limited.standing == Limited && limited.remedy.unwrap().contains("nvidia-cuda-cupti"));
+        // The process that asked was ended by a library.
+        let ended = Examination { devices: Err("it ended with signal: 11".to_owned()), ..Examination::default() };
+        assert!(told(&ended, DoctorTopic::Rocm).says.contains("signal: 11"));
+    }
+
+    #[test]
+    fn a_plugin_that_was_chosen_is_named() {
+        let plugin = Some(PathBuf::from("/opt/librankscope_nccl.so"));
+        let seen = Examination { nccl_plugin: plugin, ..variable("NCCL_PROFILER_PLUGIN", "inspector") };
+        let finding = told(&seen, DoctorTopic::Nccl);
+        assert!(finding.standing == Ready && finding.says.contains("inspector") && finding.cost.is_some(), "{finding:?}");
+        assert_eq!(told(&variable("NCCL_PROFILER_PLUGIN", "inspector"), DoctorTopic::Nccl).standing, Absent);
+    }
+
+    #[test]
+    fn variables_of_torch_are_read_as_torch_reads_them() {
+        let recorder = |name, value| told(&variable(name, value), DoctorTopic::FlightRecorder).standing;
+        assert_eq!(recorder("TORCH_FR_DUMP_TEMP_FILE", "/nfs/rank_"), Ready);
+        assert_eq!(recorder("TORCH_NCCL_TRACE_BUFFER_SIZE", "0"), Absent);
+        assert_eq!(recorder("TORCH_NCCL_TRACE_BUFFER_SIZE", "2000"), Limited);
+        let asked = |value| told(&variable("KINETO_USE_DAEMON", value), DoctorTopic::OnDemand).standing;
+        assert_eq!((asked("1"), asked("0")), (Ready, Limited));
+        let taken = Examination { daemon: true, ..variable("KINETO_USE_DAEMON", "1") };
+        assert_eq!(told(&taken, DoctorTopic::OnDemand).standing, Limited);
+    }
+
+    #[test]
+    fn packages_of_python_and_who_may_look_at_processes_are_told() {
+        let packages = [("torch".to_owned(), "2.15.0".to_owned())].into();
+        let python = Ok(Python { path: "/usr/bin/python3".to_owned(), version: "3.12.1".to_owned(), packages });
+        let seen = Examination { python, py_spy: Some("/bin/py-spy".into()), ptrace_scope: Some(1), ..Examination::default() };
+        assert_eq!(told(&seen, DoctorTopic::Torch).says, "torch 2.15.0 in /usr/bin/python3 (3.12.1).");
+        assert_eq!((told(&seen, DoctorTopic::Jax).standing, told(&seen, DoctorTopic::Stacks).standing), (Absent, Limited));
+        assert_eq!(told(&Examination { is_root: true, ..seen }, DoctorTopic::Stacks).standing, Ready);
+    }
+}
