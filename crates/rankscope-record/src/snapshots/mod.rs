@@ -12,5 +12,8 @@ mod series;
 mod taker;
 
 pub use device::{ClockAbsent, NoClock, Tried};
+/// Of what a clock tells: in the signature of [`TracerReader::new`].
+pub use rankscope_trace::ClockScope;
 pub use reader::TracerReader;
+pub use sandwich::HostReading;
 pub use taker::{SnapshotCounts, SnapshotOptions, SnapshotTaker};

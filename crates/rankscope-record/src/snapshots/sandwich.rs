@@ -4,6 +4,8 @@
 //! bounds the error on either host clock; the wider of the two is kept for both. A preemption in between only makes it wide, and
 //! so does a step of the wall clock: of a few tries the narrowest has neither.
 
+use crate::ticks::clock_ns;
+
 /// The host's clocks at about one moment.
 pub(super) trait HostClocks {
     /// `CLOCK_MONOTONIC_RAW`, which nobody sets.
@@ -14,26 +16,65 @@ pub(super) trait HostClocks {
 
 /// A tracer's clock and the host's, read together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Reading {
-    pub(super) tracer: i64,
-    pub(super) wall_ns: i64,
-    pub(super) raw_ns: i64,
+#[non_exhaustive]
+pub struct HostReading {
+    /// What the tracer's clock showed.
+    pub tracer: i64,
+    /// `CLOCK_REALTIME` then.
+    pub wall_ns: i64,
+    /// `CLOCK_MONOTONIC_RAW` then.
+    pub raw_ns: i64,
     /// How far either may be from the moment of the tracer's reading.
-    pub(super) half_width_ns: u64,
+    pub half_width_ns: u64,
+}
+
+impl HostReading {
+    /// The narrowest of `tries` readings of a tracer's clock beside this host's, for who wants to know which of them it is; none where
+    /// the tracer's clock never answered.
+    ///
+    /// ```
+    /// use std::time::{SystemTime, UNIX_EPOCH};
+    ///
+    /// use rankscope_record::snapshots::HostReading;
+    ///
+    /// let wall = || i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_nanos()).ok();
+    /// let reading = HostReading::narrowest(wall, 16).expect("this clock always answers");
+    /// assert!(reading.tracer.abs_diff(reading.wall_ns) <= reading.half_width_ns);
+    /// ```
+    pub fn narrowest(tracer: impl FnMut() -> Option<i64>, tries: u32) -> Option<Self> {
+        narrowest(&mut Kernel, tracer, tries)
+    }
+}
+
+/// This host's own.
+pub(super) struct Kernel;
+
+impl HostClocks for Kernel {
+    fn raw_ns(&mut self) -> i64 {
+        clock_ns(libc::CLOCK_MONOTONIC_RAW)
+    }
+
+    fn wall_ns(&mut self) -> i64 {
+        clock_ns(libc::CLOCK_REALTIME)
+    }
 }
 
 /// The narrowest of `tries` readings; none where the tracer's clock never answered.
-pub(super) fn narrowest(host: &mut impl HostClocks, mut tracer: impl FnMut() -> Option<i64>, tries: u32) -> Option<Reading> {
+pub(super) fn narrowest(
+    host: &mut impl HostClocks,
+    mut tracer: impl FnMut() -> Option<i64>,
+    tries: u32,
+) -> Option<HostReading> {
     (0..tries.max(1)).filter_map(|_| once(host, &mut tracer)).min_by_key(|reading| reading.half_width_ns)
 }
 
-fn once(host: &mut impl HostClocks, tracer: &mut impl FnMut() -> Option<i64>) -> Option<Reading> {
+fn once(host: &mut impl HostClocks, tracer: &mut impl FnMut() -> Option<i64>) -> Option<HostReading> {
     let (raw_before, wall_before) = (host.raw_ns(), host.wall_ns());
     let tracer = tracer();
     let (wall_after, raw_after) = (host.wall_ns(), host.raw_ns());
     let (raw_ns, raw_half_ns) = middle(raw_before, raw_after);
     let (wall_ns, wall_half_ns) = middle(wall_before, wall_after);
-    Some(Reading { tracer: tracer?, wall_ns, raw_ns, half_width_ns: raw_half_ns.max(wall_half_ns) })
+    Some(HostReading { tracer: tracer?, wall_ns, raw_ns, half_width_ns: raw_half_ns.max(wall_half_ns) })
 }
 
 /// The middle of two readings, and how far it is from both at most. A wall clock may have been set back in between.

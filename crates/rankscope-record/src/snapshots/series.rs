@@ -11,7 +11,7 @@ use rankscope_trace::ClockScope;
 use serde::Serialize;
 
 use super::TracerReader;
-use super::sandwich::{HostClocks, Reading, narrowest};
+use super::sandwich::{HostClocks, HostReading, narrowest};
 use super::taker::SnapshotCounts;
 
 /// When rounds are due, in nanoseconds since the first.
@@ -111,7 +111,7 @@ struct Row<'a> {
     raw_clock_ns: i64,
 }
 
-fn write_row(out: &mut Vec<u8>, clock: &TracerReader, reading: &Reading) -> serde_json::Result<()> {
+fn write_row(out: &mut Vec<u8>, clock: &TracerReader, reading: &HostReading) -> serde_json::Result<()> {
     let row = Row {
         clock: &clock.name,
         scope: (clock.scope == ClockScope::Devices).then_some("devices"),

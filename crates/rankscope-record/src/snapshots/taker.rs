@@ -15,13 +15,12 @@ use serde::Serialize;
 
 use super::TracerReader;
 use super::device::ClockAbsent;
-use super::sandwich::HostClocks;
+use super::sandwich::Kernel;
 use super::series::{Pace, Series, write_header};
 use crate::about::set_metadata;
 use crate::keeper::block_signals;
 use crate::plugins::{PluginError, ProfilerPlugin, TraceSink};
 use crate::session::SessionOptions;
-use crate::ticks::clock_ns;
 
 /// What is read, how often, and where it goes.
 #[derive(Debug)]
@@ -195,16 +194,4 @@ fn take_until(
 
 fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-}
-
-struct Kernel;
-
-impl HostClocks for Kernel {
-    fn raw_ns(&mut self) -> i64 {
-        clock_ns(libc::CLOCK_MONOTONIC_RAW)
-    }
-
-    fn wall_ns(&mut self) -> i64 {
-        clock_ns(libc::CLOCK_REALTIME)
-    }
 }
