@@ -3,6 +3,8 @@
 
 use std::cell::Cell;
 
+use rankscope_recording::Category;
+
 use crate::{lane, state};
 
 /// Ids that a thread may have pushed at a time.
@@ -43,6 +45,27 @@ pub fn pop_correlation() -> bool {
 pub fn current_correlation() -> Option<u64> {
     let said = PUSHED.with(|pushed| pushed.depth.get().checked_sub(1).map(|top| pushed.ids[top].get()));
     said.filter(|id| *id != 0).or_else(|| lane::with(|lane| lane.innermost(state::epoch())))
+}
+
+/// The correlation id of the innermost range that the program named and that is open on this thread; none where no such is recorded.
+/// Device work of this thread can be shown below it also where an operator of a library is open within.
+///
+/// ```
+/// use rankscope_record::{Session, SessionOptions, current_annotation, current_correlation, record_function, record_op};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let session = Session::start(SessionOptions::default())?;
+/// let forward = record_function!("forward");
+/// let matmul = record_op!("matmul");
+/// assert_eq!(current_correlation(), matmul.correlation_id());
+/// assert_eq!(current_annotation(), forward.correlation_id());
+/// # drop((matmul, forward));
+/// # session.stop()?;
+/// # Ok(())
+/// # }
+/// ```
+pub fn current_annotation() -> Option<u64> {
+    lane::with(|lane| lane.innermost_of(state::epoch(), Category::USER_ANNOTATION))
 }
 
 #[cfg(test)]

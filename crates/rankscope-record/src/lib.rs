@@ -92,7 +92,7 @@ mod tracing_layer;
 mod value;
 
 pub use about::{set_host_name, set_metadata, set_process_name, set_rank, set_thread_name};
-pub use correlation::{current_correlation, pop_correlation, push_correlation};
+pub use correlation::{current_annotation, current_correlation, pop_correlation, push_correlation};
 pub use dynamic_name::{DynamicName, begin_dynamic};
 pub use empty::Empty;
 pub use events::{AsyncSpan, MemoryEvent, begin_async, counter_f64, counter_i64, flow, instant, memory, noted};

@@ -22,11 +22,12 @@ mod tests;
 
 use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
-use rankscope_recording::{DELTA_BITS, Kind, NameId, Remark, Word};
+use rankscope_recording::{Category, DELTA_BITS, Kind, NameId, Remark, Word};
 
 pub(crate) use memory::{Lane, with};
 use tally::Sort;
 
+use crate::names;
 use crate::ticks::ticks;
 use crate::value::Value;
 
@@ -169,6 +170,13 @@ impl Lane {
     pub(crate) fn innermost(&self, epoch: u32) -> Option<u64> {
         let is_in = epoch != 0 && self.attached.get() == epoch;
         self.open.all().last().filter(|_| is_in).map(|open| open.id)
+    }
+
+    /// The correlation id of the innermost span of this category that is open in the recording `epoch`.
+    pub(crate) fn innermost_of(&self, epoch: u32, category: Category) -> Option<u64> {
+        let is_in = epoch != 0 && self.attached.get() == epoch;
+        let of = |open: &&open::Open| names::category_bit(open.name()) == category.alone().0;
+        self.open.all().iter().rev().filter(|_| is_in).find(of).map(|open| open.id)
     }
 
     /// Whether the span `id` is open in the recording `epoch`.
