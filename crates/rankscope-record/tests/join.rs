@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use rankscope_formats::{ReadOptions, recording};
-use rankscope_record::snapshots::TracerReader;
+use rankscope_record::snapshots::{NoClock, TracerReader};
 use rankscope_record::{SessionOptions, TestClock, join_run, join_run_with, record_function, set_host_name};
 use rankscope_time::Rank;
 use rankscope_trace::{HostClock, Trace};
@@ -126,6 +126,14 @@ fn clocks_of_devices_are_read_where_there_are_any() {
         command.env("RANKSCOPE_RUN_DIR", &run);
         command
     };
+    // Without a driver the library is not called, even where it would answer.
+    let mut without_driver = started("1", "work");
+    without_driver.env("LD_LIBRARY_PATH", folder.path());
+    let has_driver = !TracerReader::cupti().is_err_and(|absent| matches!(absent.tried[0].why, NoClock::NoDriver(_)));
+    ended(without_driver);
+    assert_eq!(run.join("clock/snapshots-rank1.jsonl").exists(), has_driver);
+    vendor::library(folder.path(), "libcuda", "int cuInit(unsigned flags) { return (int)flags; }").unwrap();
+    std::fs::rename(folder.path().join("libcuda.so"), folder.path().join("libcuda.so.1")).unwrap();
     let mut with_device = started("2", "work");
     with_device.env("LD_LIBRARY_PATH", folder.path());
     ended(with_device);

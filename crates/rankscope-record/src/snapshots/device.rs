@@ -1,7 +1,8 @@
 //! Clocks of devices' profilers, through the vendor's library where the process can load it.
 //!
 //! `cuptiGetTimestamp` and `rocprofiler_get_timestamp` have one shape: they put nanoseconds into the caller's word and return 0.
-//! A library is looked for once, when its clock is asked for; it is absent with the reason of the loader.
+//! A library is looked for once, when its clock is asked for; it is absent with the reason of the loader. CUPTI is not touched where
+//! there is no driver's library: a version of it that many programs have beside them ends the process in its first call then.
 #![expect(unsafe_code, reason = "loads a vendor's library and calls one function of it by its documented signature")]
 
 use std::error::Error;
@@ -44,6 +45,12 @@ pub enum NoClock {
         /// What the loader says.
         String,
     ),
+    /// There is no driver, and without one the library is not safe to call.
+    #[error("there is no driver: {0}")]
+    NoDriver(
+        /// What the loader says.
+        String,
+    ),
     /// The function answers, and with no time: there is no device.
     #[error("it returns no time")]
     NoTime,
@@ -61,6 +68,7 @@ impl fmt::Display for Tried {
         match why {
             // The loader names the file by itself.
             NoClock::Unloadable(said) if said.starts_with(file) => f.write_str(said),
+            NoClock::NoDriver(_) => write!(f, "{why}"),
             _ => write!(f, "{file}: {why}"),
         }
     }
@@ -73,18 +81,22 @@ fn listed(tried: &[Tried]) -> String {
 /// A vendor's clock: the files it may be in, newest name last since links without a number point to what is installed.
 pub(super) struct Vendor {
     clock: &'static str,
+    /// The driver's library, where there has to be one before the others are touched.
+    driver: Option<&'static str>,
     symbol: &'static [u8],
     files: &'static [&'static str],
 }
 
 pub(super) const CUPTI: Vendor = Vendor {
     clock: "cupti",
+    driver: Some("libcuda.so.1"),
     symbol: b"cuptiGetTimestamp\0",
     files: &["libcupti.so", "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8"],
 };
 
 pub(super) const ROCPROFILER: Vendor = Vendor {
     clock: "rocprofiler",
+    driver: None,
     symbol: b"rocprofiler_get_timestamp\0",
     files: &["librocprofiler-sdk.so", "librocprofiler-sdk.so.1", "librocprofiler-sdk.so.0"],
 };
@@ -94,6 +106,17 @@ type GetTimestamp = unsafe extern "C" fn(*mut u64) -> c_int;
 /// The clock in the first file that has it.
 pub(super) fn first_of(vendor: &Vendor) -> Result<TracerReader, ClockAbsent> {
     let mut tried = Vec::new();
+    if let Some(driver) = vendor.driver {
+        // SAFETY: the driver's library is what the vendor's would load by itself. It is not called, and so does not come up.
+        match unsafe { Library::new(driver) } {
+            // It stays: who opens it once, opens it again.
+            Ok(library) => std::mem::forget(library),
+            Err(error) => {
+                tried.push(Tried { file: driver.to_owned(), why: NoClock::NoDriver(said(&error)) });
+                return Err(ClockAbsent { clock: vendor.clock, tried });
+            }
+        }
+    }
     for file in vendor.files {
         match at(vendor, file.as_ref()) {
             Ok(reader) => return Ok(reader),
@@ -107,10 +130,7 @@ pub(super) fn first_of(vendor: &Vendor) -> Result<TracerReader, ClockAbsent> {
 pub(super) fn at(vendor: &Vendor, file: &OsStr) -> Result<TracerReader, ClockAbsent> {
     let absent =
         |why| ClockAbsent { clock: vendor.clock, tried: vec![Tried { file: file.to_string_lossy().into_owned(), why }] };
-    // What the loader said is in the source alone.
-    let unloadable = |error: libloading::Error| {
-        absent(NoClock::Unloadable(error.source().map_or_else(|| error.to_string(), ToString::to_string)))
-    };
+    let unloadable = |error: libloading::Error| absent(NoClock::Unloadable(said(&error)));
     // SAFETY: the user asked for this vendor's clock, and with that for its library's initialisers to run.
     let library = unsafe { Library::new(file) }.map_err(unloadable)?;
     // SAFETY: this is the signature of the vendor's header, and the library is kept beside the function.
@@ -128,4 +148,9 @@ pub(super) fn at(vendor: &Vendor, file: &OsStr) -> Result<TracerReader, ClockAbs
         Err(0) => Err(absent(NoClock::NoTime)),
         Err(status) => Err(absent(NoClock::Failed { status })),
     }
+}
+
+/// What the loader said, which is in the source alone.
+fn said(error: &libloading::Error) -> String {
+    error.source().map_or_else(|| error.to_string(), ToString::to_string)
 }

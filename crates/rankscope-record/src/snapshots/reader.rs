@@ -39,7 +39,7 @@ impl TracerReader {
     /// The clock of CUPTI, with which CUDA's events are stamped.
     ///
     /// # Errors
-    /// [`ClockAbsent`] where the library is not installed.
+    /// [`ClockAbsent`] where the library is not installed, or there is no driver, without which it is not touched.
     pub fn cupti() -> Result<Self, ClockAbsent> {
         device::first_of(&device::CUPTI)
     }
