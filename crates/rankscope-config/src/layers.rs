@@ -244,11 +244,14 @@ const FILE_VARIABLES: [&str; 2] = ["RANKSCOPE_CONFIG", "XLA_DIST_PROF_CONFIG"];
 
 /// Variables of our own that are no settings: what `rankscope run` tells the processes of a job, beside the run's id, which is a
 /// setting, what tells programs that record themselves of plugins, and what tests and benchmarks read.
-const OTHERS: [&str; 17] = [
+const OTHERS: [&str; 20] = [
     "RANKSCOPE_RUN_DIR",
     "RANKSCOPE_RAW_DIR",
     "RANKSCOPE_PROFILE",
     "RANKSCOPE_PLUGINS",
+    "RANKSCOPE_CUDA_LIBRARY",
+    "RANKSCOPE_CUPTI_LIBRARY",
+    "RANKSCOPE_CUPTI_WHEELS",
     "RANKSCOPE_NCCL_CHAIN",
     "RANKSCOPE_NCCL_EVENTS",
     "RANKSCOPE_NCCL_LIBRARY",

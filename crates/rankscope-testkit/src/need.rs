@@ -67,6 +67,9 @@ pub enum Need {
     Nvrtc,
     /// NCCL's library, `libnccl.so.2` of `pip install nvidia-nccl-cu13`: `RANKSCOPE_NCCL_LIBRARY`.
     Nccl,
+    /// CUPTI's libraries, as `pip install --target` of nvidia-cuda-cupti and nvidia-cuda-cupti-cu12 leaves them, anywhere in the folder that
+    /// `RANKSCOPE_CUPTI_WHEELS` names.
+    Cupti,
     /// NVIDIA GPUs with their driver.
     Cuda,
     /// The right to mount file systems.
@@ -79,7 +82,7 @@ pub enum Need {
 
 impl Need {
     /// All of them.
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 32] = [
         Self::Corpus,
         Self::Etcd,
         Self::Mpi,
@@ -107,6 +110,7 @@ impl Need {
         Self::Sanitizer,
         Self::Nvrtc,
         Self::Nccl,
+        Self::Cupti,
         Self::Cuda,
         Self::Mount,
         Self::Terminal,
@@ -143,6 +147,7 @@ impl Need {
             Self::Sanitizer => "sanitizer",
             Self::Nvrtc => "nvrtc",
             Self::Nccl => "nccl",
+            Self::Cupti => "cupti",
             Self::Cuda => "cuda",
             Self::Mount => "mount",
             Self::Terminal => "terminal",
@@ -165,6 +170,7 @@ impl Need {
             Self::SqlEngine => Some("RANKSCOPE_SQL_ENGINE"),
             Self::Pages => Some("RANKSCOPE_PAGES"),
             Self::Nccl => Some("RANKSCOPE_NCCL_LIBRARY"),
+            Self::Cupti => Some("RANKSCOPE_CUPTI_WHEELS"),
             Self::NodeModules => Some("RANKSCOPE_NODE_MODULES"),
             Self::S3Server => Some("RANKSCOPE_S3_SERVER"),
             _ => None,

@@ -1,0 +1,236 @@
+//! Records into what the recorder joins: work, calls, waits and ties.
+//!
+//! One record is read by itself, in any order; what it belongs to is found out when all are there, because CUPTI hands over a tie before
+//! or after the work it is about. The one thing that is carried from record to record is which device a context is on, which waits do
+//! not say.
+#![expect(unsafe_code, reason = "names of kernels are texts of CUPTI's")]
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use rankscope_record::Category;
+use rankscope_record::kineto::device::{CorrelationKind, DeviceItem, DeviceRecord, ExternalCorrelation, GraphNode};
+
+use crate::abi::{
+    ApiCall, Domain, External, ExternalKind, Kernel, KernelInGraph, Kind, Memcpy, MemcpyInGraph, MemcpyPeer, MemcpyPeerInGraph,
+    Memset, MemsetInGraph, Overhead, RecordKind, Synchronization,
+};
+use crate::calls::Calls;
+use crate::counts::Counts;
+use crate::library::text;
+use crate::options::ApiCalls;
+use crate::words;
+
+/// What CUPTI says where a number does not apply.
+const NO_STREAM: u32 = u32::MAX;
+
+/// What is decoded of a session.
+#[derive(Debug)]
+pub(crate) struct Decoder {
+    calls: Calls,
+    which: ApiCalls,
+    records_max: usize,
+    items: Vec<DeviceItem>,
+    /// Waits, whose device is looked up in the end, and their contexts.
+    waits: Vec<(u32, DeviceRecord)>,
+    devices: HashMap<u32, u32>,
+    names: HashSet<Arc<str>>,
+    pub(crate) counts: Counts,
+}
+
+impl Decoder {
+    pub(crate) fn new(calls: Calls, which: ApiCalls, records_max: usize) -> Self {
+        Self {
+            calls,
+            which,
+            records_max,
+            items: Vec::new(),
+            waits: Vec::new(),
+            devices: HashMap::new(),
+            names: HashSet::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// A record, with whatever else lies behind it up to the next one.
+    ///
+    /// # Safety
+    /// It is one of CUPTI's, whose names are still there.
+    pub(crate) unsafe fn record(&mut self, record: &[u8]) {
+        self.counts.records += 1;
+        let Some(RecordKind { kind }) = RecordKind::read(record) else {
+            self.counts.short_records += 1;
+            return;
+        };
+        let Some(kind) = Kind::of(kind) else { return self.counts.unknown_kind(kind) };
+        let read = match kind {
+            // SAFETY: the caller says so.
+            Kind::ConcurrentKernel => unsafe { self.kernel(record) },
+            Kind::Memcpy => self.memcpy(record),
+            Kind::MemcpyPeer => self.memcpy_peer(record),
+            Kind::Memset => self.memset(record),
+            Kind::Runtime => self.call(Domain::Runtime, record),
+            Kind::Driver => self.call(Domain::Driver, record),
+            Kind::Synchronization => self.wait(record),
+            Kind::Overhead => self.overhead(record),
+            Kind::ExternalCorrelation => self.tie(record),
+        };
+        self.counts.short_records += u64::from(read.is_none());
+    }
+
+    /// All of it, once nothing more comes.
+    pub(crate) fn finish(mut self) -> (Vec<DeviceItem>, Counts) {
+        for (context, wait) in std::mem::take(&mut self.waits) {
+            match self.devices.get(&context) {
+                Some(device) => self.items.push(DeviceItem::Record(DeviceRecord { device: *device, ..wait })),
+                None => self.counts.waits_without_device += 1,
+            }
+        }
+        (self.items, self.counts)
+    }
+
+    /// # Safety
+    /// As [`Self::record`].
+    unsafe fn kernel(&mut self, record: &[u8]) -> Option<()> {
+        let Kernel { start, end, device_id, context_id, stream_id, correlation_id, name } = Kernel::read(record)?;
+        let graph = KernelInGraph::read(record).and_then(|it| graph_node(it.graph_id, it.graph_node_id));
+        // SAFETY: a kernel's name lasts as long as its module is loaded, which the caller vouches for.
+        let name = unsafe { text(name as usize as *const _) };
+        let name = self.name(name.as_deref().unwrap_or("(kernel without a name)"));
+        let device = self.on(context_id, device_id);
+        self.keep(work(Category::KERNEL, name, (start, end), (device, stream_id), correlation_id, graph));
+        Some(())
+    }
+
+    fn memcpy(&mut self, record: &[u8]) -> Option<()> {
+        let Memcpy { copy_kind, src_kind, dst_kind, start, end, device_id, context_id, stream_id, correlation_id } =
+            Memcpy::read(record)?;
+        let graph = MemcpyInGraph::read(record).and_then(|it| graph_node(it.graph_id, it.graph_node_id));
+        let name = self.name(&words::copy(copy_kind, src_kind, dst_kind));
+        let device = self.on(context_id, device_id);
+        self.keep(work(Category::GPU_MEMCPY, name, (start, end), (device, stream_id), correlation_id, graph));
+        Some(())
+    }
+
+    fn memcpy_peer(&mut self, record: &[u8]) -> Option<()> {
+        let MemcpyPeer { start, end, device_id, context_id, stream_id, src_device_id, dst_device_id, correlation_id } =
+            MemcpyPeer::read(record)?;
+        let graph = MemcpyPeerInGraph::read(record).and_then(|it| graph_node(it.graph_id, it.graph_node_id));
+        let name = self.name(&words::peer_copy(src_device_id, dst_device_id));
+        let device = self.on(context_id, device_id);
+        self.keep(work(Category::GPU_MEMCPY, name, (start, end), (device, stream_id), correlation_id, graph));
+        Some(())
+    }
+
+    fn memset(&mut self, record: &[u8]) -> Option<()> {
+        let Memset { start, end, device_id, context_id, stream_id, correlation_id, memory_kind } = Memset::read(record)?;
+        let graph = MemsetInGraph::read(record).and_then(|it| graph_node(it.graph_id, it.graph_node_id));
+        let name = self.name(&words::fill(memory_kind));
+        let device = self.on(context_id, device_id);
+        self.keep(work(Category::GPU_MEMSET, name, (start, end), (device, stream_id), correlation_id, graph));
+        Some(())
+    }
+
+    fn call(&mut self, domain: Domain, record: &[u8]) -> Option<()> {
+        let ApiCall { cbid, start, end, thread_id, correlation_id } = ApiCall::read(record)?;
+        let Some(name) = self.calls.name(self.which, domain, cbid) else { return Some(()) };
+        let kind = match domain {
+            Domain::Runtime => Category::CUDA_RUNTIME,
+            Domain::Driver => Category::CUDA_DRIVER,
+        };
+        self.keep(work(kind, name, (start, end), (std::process::id(), thread_id), correlation_id, None));
+        Some(())
+    }
+
+    fn wait(&mut self, record: &[u8]) -> Option<()> {
+        let Synchronization { sort, start, end, correlation_id, context_id, stream_id } = Synchronization::read(record)?;
+        if stream_id == NO_STREAM {
+            self.counts.waits_without_stream += 1;
+        } else if self.has_room() {
+            let name = self.name(words::wait(sort));
+            let wait = work(Category::CUDA_SYNC, name, (start, end), (0, stream_id), correlation_id, None);
+            self.waits.push((context_id, wait));
+        }
+        Some(())
+    }
+
+    fn overhead(&mut self, record: &[u8]) -> Option<()> {
+        let Overhead { sort, start, end } = Overhead::read(record)?;
+        self.counts.overhead(words::overhead(sort), end.saturating_sub(start));
+        Some(())
+    }
+
+    fn tie(&mut self, record: &[u8]) -> Option<()> {
+        let External { external_kind, external_id, correlation_id } = External::read(record)?;
+        let kind = match ExternalKind::of(external_kind) {
+            Some(ExternalKind::Spans) => CorrelationKind::Default,
+            Some(ExternalKind::Annotations) => CorrelationKind::UserAnnotation,
+            None => {
+                self.counts.foreign_ties += 1;
+                return Some(());
+            }
+        };
+        if self.has_room() {
+            self.items.push(DeviceItem::Tie(ExternalCorrelation { kind, external_id, correlation: correlation_id.into() }));
+        }
+        Some(())
+    }
+
+    /// Notes on which device a context is.
+    fn on(&mut self, context: u32, device: u32) -> u32 {
+        self.devices.insert(context, device);
+        device
+    }
+
+    fn keep(&mut self, record: DeviceRecord) {
+        if self.has_room() {
+            self.items.push(DeviceItem::Record(record));
+        }
+    }
+
+    /// Whether one more is kept; one that is not is counted.
+    fn has_room(&mut self) -> bool {
+        let has_room = self.items.len() + self.waits.len() < self.records_max;
+        self.counts.left_out += u64::from(!has_room);
+        has_room
+    }
+
+    /// A name, each text once.
+    fn name(&mut self, text: &str) -> Arc<str> {
+        if let Some(known) = self.names.get(text) {
+            return known.clone();
+        }
+        let name: Arc<str> = text.into();
+        self.names.insert(name.clone());
+        name
+    }
+}
+
+fn work(
+    kind: Category,
+    name: Arc<str>,
+    (start, end): (u64, u64),
+    (device, stream): (u32, u32),
+    correlation: u32,
+    graph: Option<GraphNode>,
+) -> DeviceRecord {
+    // A time beyond what the recorder can hold is none.
+    let ns = |stamp: u64| i64::try_from(stamp).unwrap_or(0);
+    DeviceRecord {
+        kind,
+        name,
+        start_ns: ns(start),
+        end_ns: ns(end),
+        device,
+        stream: stream.into(),
+        correlation: correlation.into(),
+        graph,
+    }
+}
+
+fn graph_node(graph: u32, node: u64) -> Option<GraphNode> {
+    (graph != 0).then_some(GraphNode { graph: graph.into(), node })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+use std::ffi::CStr;
+
+use super::*;
+
+/// A record of so many bytes, with these put where they belong.
+fn bytes(kind: u32, length: usize, fields: &[(usize, &[u8])]) -> Vec<u8> {
+    let mut record = vec![0; length];
+    record[..4].copy_from_slice(&kind.to_ne_bytes());
+    for (at, value) in fields {
+        record[*at..at + value.len()].copy_from_slice(value);
+    }
+    record
+}
+
+fn kernel(length: usize, name: &'static CStr, stamps: (u64, u64), graph: (u32, u64)) -> Vec<u8> {
+    let mut record = bytes(
+        10,
+        248,
+        &[
+            (16, &stamps.0.to_ne_bytes()),
+            (24, &stamps.1.to_ne_bytes()),
+            (40, &3_u32.to_ne_bytes()),
+            (44, &1_u32.to_ne_bytes()),
+            (48, &7_u32.to_ne_bytes()),
+            (92, &55_u32.to_ne_bytes()),
+            (104, &(name.as_ptr() as u64).to_ne_bytes()),
+            (144, &graph.1.to_ne_bytes()),
+            (156, &graph.0.to_ne_bytes()),
+        ],
+    );
+    record.truncate(length);
+    record
+}
+
+fn decoded(records: &[Vec<u8>], records_max: usize) -> (Vec<DeviceItem>, Counts) {
+    let mut decoder = Decoder::new(Calls::default(), ApiCalls::All, records_max);
+    for record in records {
+        // SAFETY: names are constants of this test.
+        unsafe { decoder.record(record) };
+    }
+    decoder.finish()
+}
+
+fn only(records: &[Vec<u8>]) -> DeviceRecord {
+    let (mut items, counts) = decoded(records, 100);
+    assert_eq!((items.len(), counts.short_records, counts.left_out), (1, 0, 0), "{items:?} {counts:?}");
+    match items.remove(0) {
+        DeviceItem::Record(record) => record,
+        DeviceItem::Tie(tie) => panic!("{tie:?}"),
+    }
+}
+
+#[test]
+fn a_kernel_is_read_as_far_as_its_version_goes() {
+    let graph = Some(GraphNode { graph: 9, node: 1 << 40 });
+    for (length, expected) in [(112, None), (144, None), (176, graph), (208, graph), (248, graph)] {
+        let record = only(&[kernel(length, c"gemm", (1_000, 2_000), (9, 1 << 40))]);
+        assert_eq!((record.start_ns, record.end_ns, &*record.name), (1_000, 2_000, "gemm"));
+        assert_eq!((record.device, record.stream, record.correlation), (3, 7, 55));
+        assert_eq!(record.graph, expected, "{length}");
+    }
+    let (items, counts) = decoded(&[kernel(111, c"gemm", (1, 2), (0, 0))], 100);
+    assert_eq!((items.len(), counts.short_records), (0, 1));
+}
+
+#[test]
+fn a_kernel_outside_of_a_graph_has_none() {
+    assert_eq!(only(&[kernel(208, c"gemm", (1, 2), (0, 77))]).graph, None);
+}
+
+#[test]
+fn a_stamp_that_is_no_time_is_zero() {
+    let record = only(&[kernel(208, c"gemm", (u64::MAX, 2), (0, 0))]);
+    assert_eq!((record.start_ns, record.end_ns), (0, 2));
+}
+
+#[test]
+fn a_name_is_kept_once() {
+    let (items, _) = decoded(&[kernel(208, c"gemm", (1, 2), (0, 0)), kernel(208, c"gemm", (3, 4), (0, 0))], 100);
+    let [DeviceItem::Record(first), DeviceItem::Record(second)] = &items[..] else { panic!("{items:?}") };
+    assert!(Arc::ptr_eq(&first.name, &second.name));
+}
+
+#[test]
+fn waits_are_on_the_device_of_their_context_whichever_comes_first() {
+    let wait = |context: u32, stream: u32| {
+        let fields: [(usize, &[u8]); 5] = [
+            (4, &2_i32.to_ne_bytes()),
+            (8, &5_u64.to_ne_bytes()),
+            (16, &6_u64.to_ne_bytes()),
+            (28, &context.to_ne_bytes()),
+            (32, &stream.to_ne_bytes()),
+        ];
+        bytes(38, 56, &fields)
+    };
+    let records = [wait(1, 7), wait(2, 7), wait(1, NO_STREAM), kernel(208, c"gemm", (1, 2), (0, 0))];
+    let (items, counts) = decoded(&records, 100);
+    let wait = items.iter().find_map(|item| match item {
+        DeviceItem::Record(record) if record.kind == Category::CUDA_SYNC => Some(record),
+        _ => None,
+    });
+    let wait = wait.unwrap();
+    assert_eq!((&*wait.name, wait.device, wait.stream), ("Stream Wait Event", 3, 7));
+    assert_eq!((items.len(), counts.waits_without_device, counts.waits_without_stream), (2, 1, 1));
+}
+
+#[test]
+fn ties_are_ours_or_somebody_elses() {
+    let tie = |kind: i32| bytes(39, 24, &[(4, &kind.to_ne_bytes()), (8, &77_u64.to_ne_bytes()), (16, &5_u32.to_ne_bytes())]);
+    let (items, counts) = decoded(&[tie(3), tie(4), tie(5), tie(1)], 100);
+    let of = |kind| DeviceItem::Tie(ExternalCorrelation { kind, external_id: 77, correlation: 5 });
+    assert_eq!(items, [of(CorrelationKind::UserAnnotation), of(CorrelationKind::Default)]);
+    assert_eq!(counts.foreign_ties, 2);
+}
+
+#[test]
+fn what_is_not_read_is_counted() {
+    let overhead =
+        |sort: i32| bytes(17, 56, &[(4, &sort.to_ne_bytes()), (24, &10_u64.to_ne_bytes()), (32, &25_u64.to_ne_bytes())]);
+    let records = [bytes(46, 64, &[]), bytes(46, 64, &[]), bytes(9_999, 8, &[]), vec![1, 2], overhead(0x1_0000), overhead(5)];
+    let (items, counts) = decoded(&records, 100);
+    assert!(items.is_empty());
+    assert_eq!((counts.records, counts.short_records), (6, 1));
+    assert_eq!(counts.unknown_kinds.into_iter().collect::<Vec<_>>(), [(46, 2), (9_999, 1)]);
+    assert_eq!((counts.overheads["buffer flush"].total_ns, counts.overheads["unknown"].count), (15, 1));
+}
+
+#[test]
+fn records_beyond_the_bound_are_counted_and_left_out() {
+    let records: Vec<_> = (1..=5).map(|at| kernel(208, c"gemm", (at, at + 1), (0, 0))).collect();
+    let (items, counts) = decoded(&records, 3);
+    assert_eq!((items.len(), counts.left_out, counts.records), (3, 2, 5));
+}

@@ -1,0 +1,81 @@
+//! [`Kinds`]: which kinds of records CUPTI was asked for, and what it answered.
+//!
+//! A kind that is refused is left out and named; the others are recorded. While CUPTI says that CUDA is not up yet, it is asked again:
+//! a program may start its recording long before it touches a device.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::abi::{Domain, Kind, Status};
+use crate::calls::Calls;
+use crate::hub::Hub;
+use crate::options::ApiCalls;
+
+/// The kinds of a session.
+pub(crate) struct Kinds {
+    hub: &'static Hub,
+    calls: Calls,
+    which: ApiCalls,
+    answers: Mutex<Vec<(Kind, Result<(), Status>)>>,
+}
+
+impl Kinds {
+    /// Asks for all of them.
+    pub(crate) fn ask(hub: &'static Hub, calls: Calls, which: ApiCalls) -> Self {
+        let kinds = Self { hub, calls, which, answers: Mutex::default() };
+        let answers = Kind::ALL.map(|kind| (kind, kinds.switch(kind, true)));
+        kinds.lock().extend(answers);
+        kinds
+    }
+
+    /// Asks again for those that were too early.
+    pub(crate) fn ask_again(&self) {
+        let mut answers = self.lock();
+        for (kind, answer) in answers.iter_mut().filter(|(_, answer)| *answer == Err(Status::NOT_INITIALIZED)) {
+            *answer = self.switch(*kind, true);
+        }
+    }
+
+    /// Records none of them any more.
+    pub(crate) fn end(&self) {
+        for (kind, _) in self.lock().iter().rev() {
+            // Also those that were refused, of which a part may have begun. What cannot be ended records on, outside of every session.
+            let _ = self.switch(*kind, false);
+        }
+    }
+
+    /// Those that were refused, with why.
+    pub(crate) fn refused(&self) -> Vec<(Kind, Status)> {
+        self.lock().iter().filter_map(|(kind, answer)| Some((*kind, answer.err()?))).collect()
+    }
+
+    /// Why there is no work at all, if there is none: the first answer that says so.
+    pub(crate) fn no_work(&self) -> Option<Status> {
+        let answers = self.lock();
+        let mut work = answers.iter().filter(|(kind, _)| kind.is_work()).map(|(_, answer)| *answer);
+        let first = work.next()?.err()?;
+        work.all(|answer| answer.is_err()).then_some(first)
+    }
+
+    /// Asks for a kind, or ends it. Of calls only those are recorded that have to be, where the library lets one choose: those of
+    /// interest, and those that launch work, because without its call work has no tie.
+    fn switch(&self, kind: Kind, is_on: bool) -> Result<(), Status> {
+        let library = &self.hub.library;
+        let domain = match kind {
+            Kind::Runtime => Some(Domain::Runtime),
+            Kind::Driver => Some(Domain::Driver),
+            _ => None,
+        };
+        match domain {
+            Some(domain) if library.can_choose_calls() && !(domain == Domain::Runtime && self.which == ApiCalls::All) => {
+                let mut chosen = self.calls.launches().chain(self.calls.recorded(self.which)).filter(|call| call.0 == domain);
+                chosen.try_for_each(|(domain, cbid)| library.choose_call(domain, cbid, is_on))
+            }
+            _ if is_on => library.enable(kind),
+            _ => library.disable(kind),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(Kind, Result<(), Status>)>> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

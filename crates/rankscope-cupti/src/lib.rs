@@ -1,0 +1,74 @@
+//! Device work of NVIDIA's GPUs in a program's own recording, through CUPTI: kernels, copies and fills on their streams, the calls that
+//! launched them, and the spans that these were made in.
+//!
+//! ```
+//! use rankscope_cupti::Cupti;
+//! use rankscope_record::plugins::Registry;
+//! use rankscope_record::{Session, SessionOptions, record_function};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let cupti = Cupti::default();
+//! let state = cupti.state();
+//! let mut plugins = Registry::new();
+//! plugins.register(cupti);
+//! let session = Session::start_with(SessionOptions::default(), plugins)?;
+//! {
+//!     let _span = record_function!("forward");
+//!     // ... launch kernels, and wait for them before the session ends ...
+//! }
+//! let stopped = session.stop()?;
+//! match state.absent() {
+//!     Some(why) => println!("no device work: {why}"), // a machine without a GPU, say
+//!     None => println!("{} records", state.counts().map_or(0, |counts| counts.records)),
+//! }
+//! # drop(stopped);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! ```text
+//!  program ──► span is open ──► launch ──► call_told: which span? ──► CUPTI
+//!                                                                      │ fills buffers of the pool
+//!  recording ◄── join, at the end ◄── decode, one thread ◄─────────────┘
+//! ```
+//!
+//! Nothing of CUDA is needed to build this, and a machine without it is as good as one with it: the driver is looked for, then CUPTI, and
+//! where one is missing the session runs as without the plugin and says why ([`Absent`]). What CUPTI calls does no more than take a
+//! buffer, give one back, or name a span.
+//!
+//! What is not here: counters and samples of the hardware, CUPTI's second version of records, devices of others, and forcing the program
+//! to wait for its device. Records are kept in memory until the session ends, so a process that is killed leaves its spans but not the
+//! work of its devices.
+
+pub mod abi;
+mod absent;
+mod calls;
+mod clock;
+mod counts;
+mod decode;
+mod driver;
+mod edge;
+mod hub;
+mod kinds;
+mod library;
+mod loading;
+mod options;
+mod places;
+mod pool;
+mod probe;
+mod running;
+mod source;
+mod spare;
+mod state;
+mod words;
+mod worker;
+
+pub use absent::{Absent, Tried};
+pub use counts::{Counts, Overheads};
+pub use options::{ApiCalls, CuptiOptions};
+pub use source::Cupti;
+pub use state::CuptiState;
+
+pub mod guide {
+    #![doc = include_str!("../guide/cuda.md")]
+}

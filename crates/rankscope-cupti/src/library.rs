@@ -1,0 +1,287 @@
+//! [`Library`]: the functions of CUPTI that are called, found once, and called from nowhere else.
+//!
+//! A library that is loaded stays loaded to the end of the process, and `cuptiFinalize` is never called: it leaves a process in which
+//! nobody can profile any more, and where there is no driver it ends it. Functions that only some versions have may be missing.
+#![expect(unsafe_code, reason = "functions of another library are called by their documented signatures")]
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::path::Path;
+use std::ptr;
+
+use libloading::os::unix::{Library as Loaded, RTLD_LOCAL, RTLD_NOW};
+
+use crate::abi::{CallbackData, Domain, Kind, Status, SubscriberParams};
+use crate::absent::{Absent, Tried};
+use crate::loading::{said, symbol};
+use crate::places::Places;
+
+/// What CUPTI asks for a buffer.
+pub(crate) type Requested = unsafe extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
+/// What CUPTI hands a buffer back to.
+pub(crate) type Completed = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
+/// What CUPTI tells of a call.
+pub(crate) type Told = unsafe extern "C" fn(*mut c_void, c_int, u32, *const CallbackData);
+/// Who is told.
+pub(crate) type Subscriber = *mut c_void;
+
+macro_rules! functions {
+    (needed { $($need:ident: $need_symbol:literal = fn($($need_arg:ty),*);)+ }
+     known { $($know:ident: $know_symbol:literal = fn($($know_arg:ty),*);)+ }) => {
+        /// The functions, as they were found.
+        struct Functions {
+            $($need: unsafe extern "C" fn($($need_arg),*) -> c_int,)+
+            $($know: Option<unsafe extern "C" fn($($know_arg),*) -> c_int>,)+
+        }
+
+        impl Functions {
+            /// # Errors
+            /// The name of the first that is needed and missing.
+            fn of(library: &Loaded) -> Result<Self, &'static str> {
+                // SAFETY: these are the types of CUPTI's public functions, which never changed.
+                unsafe {
+                    Ok(Self {
+                        $($need: symbol(library, $need_symbol).ok_or($need_symbol)?,)+
+                        $($know: symbol(library, $know_symbol),)+
+                    })
+                }
+            }
+        }
+    };
+}
+
+functions! {
+    needed {
+        get_version: "cuptiGetVersion" = fn(*mut u32);
+        get_timestamp: "cuptiGetTimestamp" = fn(*mut u64);
+        register_callbacks: "cuptiActivityRegisterCallbacks" = fn(Requested, Completed);
+        enable: "cuptiActivityEnable" = fn(u32);
+        disable: "cuptiActivityDisable" = fn(u32);
+        flush_all: "cuptiActivityFlushAll" = fn(u32);
+        next_record: "cuptiActivityGetNextRecord" = fn(*const u8, usize, *mut *const u8);
+        dropped_records: "cuptiActivityGetNumDroppedRecords" = fn(*mut c_void, u32, *mut usize);
+        push_external: "cuptiActivityPushExternalCorrelationId" = fn(c_int, u64);
+        pop_external: "cuptiActivityPopExternalCorrelationId" = fn(c_int, *mut u64);
+        callback_name: "cuptiGetCallbackName" = fn(c_int, u32, *mut *const c_char);
+        subscribe: "cuptiSubscribe" = fn(*mut Subscriber, Told, *mut c_void);
+        unsubscribe: "cuptiUnsubscribe" = fn(Subscriber);
+        enable_callback: "cuptiEnableCallback" = fn(u32, Subscriber, c_int, u32);
+    }
+    known {
+        enable_runtime_api: "cuptiActivityEnableRuntimeApi" = fn(u32, u8);
+        enable_driver_api: "cuptiActivityEnableDriverApi" = fn(u32, u8);
+        set_thread_id_type: "cuptiSetThreadIdType" = fn(c_int);
+        subscribe_v2: "cuptiSubscribe_v2" = fn(*mut Subscriber, Told, *mut c_void, *mut SubscriberParams);
+    }
+}
+
+/// CUPTI, loaded.
+pub(crate) struct Library {
+    /// The file it is in.
+    pub(crate) file: String,
+    functions: Functions,
+}
+
+impl Library {
+    /// The first of `places` that is one.
+    ///
+    /// # Errors
+    /// There is none.
+    pub(crate) fn load(places: &Places) -> Result<Self, Absent> {
+        let mut tried = Vec::new();
+        let mapped = places.mapped.iter().map(|file| (file, RTLD_NOLOAD));
+        for (file, flags) in mapped.chain(places.others.iter().map(|file| (file, 0))) {
+            match Self::at(file, flags) {
+                Ok(found) => return found,
+                Err(error) => tried.push(error),
+            }
+        }
+        Err(Absent::NoLibrary { tried })
+    }
+
+    fn at(path: &Path, flags: c_int) -> Result<Result<Self, Absent>, Tried> {
+        let file = path.to_string_lossy().into_owned();
+        // SAFETY: the driver is up, and the user asked for CUPTI, and with that for its initialisers to run.
+        let loaded = unsafe { Loaded::open(Some(path), RTLD_NOW | RTLD_LOCAL | flags) };
+        let loaded = loaded.map_err(|error| Tried { file: file.clone(), said: said(&error) })?;
+        let functions = Functions::of(&loaded);
+        // CUPTI has threads, and calls us until the end of the process.
+        std::mem::forget(loaded);
+        Ok(match functions {
+            Ok(functions) => Ok(Self { file, functions }),
+            Err(symbol) => Err(Absent::Incomplete { file, symbol }),
+        })
+    }
+
+    /// Its version: up to 12.9 a small number, from 13 on one of six digits.
+    pub(crate) fn version(&self) -> Result<u32, Status> {
+        let mut version = 0;
+        // SAFETY: the word is ours; so below wherever only a word of ours and numbers are passed.
+        Status(unsafe { (self.functions.get_version)(&raw mut version) }).done().map(|()| version)
+    }
+
+    /// What its clock shows; an error is told as the status.
+    pub(crate) fn timestamp_ns(&self) -> Result<u64, Status> {
+        let mut ns = 0;
+        // SAFETY: see `version`.
+        Status(unsafe { (self.functions.get_timestamp)(&raw mut ns) }).done().map(|()| ns)
+    }
+
+    /// From now on these two are asked for buffers, and given them.
+    pub(crate) fn register_callbacks(&self, requested: Requested, completed: Completed) -> Result<(), Status> {
+        // SAFETY: both functions live as long as the process.
+        Status(unsafe { (self.functions.register_callbacks)(requested, completed) }).done()
+    }
+
+    pub(crate) fn enable(&self, kind: Kind) -> Result<(), Status> {
+        // SAFETY: a number.
+        Status(unsafe { (self.functions.enable)(kind as u32) }).done()
+    }
+
+    pub(crate) fn disable(&self, kind: Kind) -> Result<(), Status> {
+        // SAFETY: a number.
+        Status(unsafe { (self.functions.disable)(kind as u32) }).done()
+    }
+
+    /// Whether single calls can be chosen to be recorded, instead of all.
+    pub(crate) fn can_choose_calls(&self) -> bool {
+        self.functions.enable_runtime_api.is_some() && self.functions.enable_driver_api.is_some()
+    }
+
+    /// Records a call, or does so no more.
+    pub(crate) fn choose_call(&self, domain: Domain, cbid: u32, is_on: bool) -> Result<(), Status> {
+        let choose = match domain {
+            Domain::Driver => self.functions.enable_driver_api,
+            Domain::Runtime => self.functions.enable_runtime_api,
+        };
+        // SAFETY: numbers.
+        choose.map_or(Ok(()), |choose| Status(unsafe { choose(cbid, is_on.into()) }).done())
+    }
+
+    /// Calls are to say which thread they are of by the system's number, where the library knows others.
+    pub(crate) fn number_threads_as_the_system_does(&self) -> Result<(), Status> {
+        const SYSTEM: c_int = 1;
+        // SAFETY: a number.
+        self.functions.set_thread_id_type.map_or(Ok(()), |set| Status(unsafe { set(SYSTEM) }).done())
+    }
+
+    /// Has buffers returned whose records are complete. Never by force: that can corrupt the heap of the process.
+    pub(crate) fn flush(&self) -> Result<(), Status> {
+        // SAFETY: a number.
+        Status(unsafe { (self.functions.flush_all)(0) }).done()
+    }
+
+    /// Records that were dropped since this was last asked.
+    pub(crate) fn dropped_records(&self) -> u64 {
+        let mut dropped = 0;
+        // SAFETY: without a context the whole process is meant, and the word is ours.
+        let status = unsafe { (self.functions.dropped_records)(ptr::null_mut(), 0, &raw mut dropped) };
+        if status == 0 { dropped as u64 } else { 0 }
+    }
+
+    /// Where in `buffer` the record behind `previous` begins; none behind the last.
+    ///
+    /// # Errors
+    /// A record that the library cannot make sense of, or says is elsewhere than in the buffer.
+    pub(crate) fn next_record(&self, buffer: &[u8], previous: Option<usize>) -> Result<Option<usize>, Status> {
+        const UNKNOWN: Status = Status(999);
+        let base = buffer.as_ptr();
+        let mut record = previous.map_or(ptr::null(), |at| base.wrapping_add(at));
+        // SAFETY: the buffer is one that CUPTI filled and gave back, and the record lies in it or is null.
+        match Status(unsafe { (self.functions.next_record)(base, buffer.len(), &raw mut record) }) {
+            Status::MAX_LIMIT_REACHED => Ok(None),
+            Status::SUCCESS => {
+                let at = (record as usize).wrapping_sub(base as usize);
+                let is_behind = previous.is_none_or(|previous| at > previous);
+                if at < buffer.len() && is_behind { Ok(Some(at)) } else { Err(UNKNOWN) }
+            }
+            status => Err(status),
+        }
+    }
+
+    pub(crate) fn push_external(&self, kind: c_int, id: u64) {
+        // SAFETY: numbers. What it returns changes nothing for the caller, who is in the middle of the program's call.
+        unsafe { (self.functions.push_external)(kind, id) };
+    }
+
+    pub(crate) fn pop_external(&self, kind: c_int) {
+        let mut last = 0;
+        // SAFETY: see `version`.
+        unsafe { (self.functions.pop_external)(kind, &raw mut last) };
+    }
+
+    /// What the call with this number is called.
+    pub(crate) fn callback_name(&self, domain: Domain, cbid: u32) -> Option<String> {
+        let mut name = ptr::null();
+        // SAFETY: the library puts the address of a text of its own there, which ends in a zero byte.
+        let status = unsafe { (self.functions.callback_name)(domain as c_int, cbid, &raw mut name) };
+        // SAFETY: see above.
+        if status == 0 { unsafe { text(name) } } else { None }
+    }
+
+    /// `told` is told of calls that are chosen.
+    ///
+    /// # Errors
+    /// Most often that there is somebody else.
+    pub(crate) fn subscribe(&self, told: Told) -> Result<Subscription, Status> {
+        let mut subscriber = ptr::null_mut();
+        // SAFETY: the function lives as long as the process, and nothing is passed on to it.
+        let status = unsafe { (self.functions.subscribe)(&raw mut subscriber, told, ptr::null_mut()) };
+        Status(status).done().map(|()| Subscription(subscriber as usize))
+    }
+
+    /// Who is subscribed already, as versions from 13 on can tell: to whom would be the second they name the first.
+    pub(crate) fn holder(&self, told: Told) -> Option<String> {
+        let subscribe = self.functions.subscribe_v2?;
+        let mut name = [0_u8; NAME_BYTES];
+        let mut params = SubscriberParams {
+            struct_size: size_of::<SubscriberParams>(),
+            subscriber_name: c"rankscope".as_ptr(),
+            old_subscriber_name: name.as_mut_ptr().cast(),
+            // The last byte stays zero, whatever the library writes.
+            old_subscriber_size: NAME_BYTES - 1,
+            allow_multiple_subscribers: 0,
+            padding: [0; 7],
+        };
+        let mut subscriber = ptr::null_mut();
+        // SAFETY: the struct is the one of CUPTI 13 and says its size; its texts live as long as the call.
+        let status = Status(unsafe { subscribe(&raw mut subscriber, told, ptr::null_mut(), &raw mut params) });
+        if status == Status::SUCCESS {
+            // Whoever it was has left in between.
+            self.unsubscribe(Subscription(subscriber as usize));
+            return None;
+        }
+        let name = CStr::from_bytes_until_nul(&name).ok()?.to_string_lossy().into_owned();
+        (!name.is_empty()).then_some(name)
+    }
+
+    pub(crate) fn unsubscribe(&self, subscription: Subscription) {
+        // SAFETY: a handle that the library gave out; whoever has it gives it back once.
+        unsafe { (self.functions.unsubscribe)(subscription.0 as Subscriber) };
+    }
+
+    /// Tells of a call, or does so no more.
+    pub(crate) fn tell_of(&self, subscription: Subscription, domain: Domain, cbid: u32, is_on: bool) -> Result<(), Status> {
+        let subscriber = subscription.0 as Subscriber;
+        // SAFETY: a handle that the library gave out, and numbers.
+        Status(unsafe { (self.functions.enable_callback)(is_on.into(), subscriber, domain as c_int, cbid) }).done()
+    }
+}
+
+/// The handle of who is subscribed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Subscription(usize);
+
+/// Names of subscribers have up to 63 bytes.
+const NAME_BYTES: usize = 128;
+
+/// Only where it is loaded already.
+const RTLD_NOLOAD: c_int = libc::RTLD_NOLOAD;
+
+/// A text of CUPTI's; none for null.
+///
+/// # Safety
+/// `at` is null or leads to a text that ends in a zero byte.
+pub(crate) unsafe fn text(at: *const c_char) -> Option<String> {
+    // SAFETY: the caller says so.
+    (!at.is_null()).then(|| unsafe { CStr::from_ptr(at) }.to_string_lossy().into_owned())
+}

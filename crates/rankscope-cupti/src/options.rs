@@ -1,0 +1,97 @@
+//! [`CuptiOptions`]: how much memory is taken, which calls are recorded, and where the libraries lie.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Which calls of the runtime and the driver are recorded. Calls are what CUPTI spends most time on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ApiCalls {
+    /// Those that give work to a device, wait for it, or manage its memory.
+    #[default]
+    Relevant,
+    /// All of the runtime, and those of the driver that are relevant.
+    All,
+    /// None: work is recorded without the calls that launched it, and belongs to its spans all the same.
+    None,
+}
+
+/// What a [`Cupti`](crate::Cupti) does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CuptiOptions {
+    /// Buffers that CUPTI may have or that wait to be decoded, up to 64. The first session of a process decides.
+    pub buffers: u32,
+    /// Bytes of one buffer. The first session of a process decides.
+    pub buffer_bytes: usize,
+    /// Records that are kept until the session ends; what comes behind them is counted and left out. One takes some hundred bytes.
+    pub records_max: usize,
+    /// Calls that are recorded.
+    pub calls: ApiCalls,
+    /// How long the end of a session waits for buffers that CUPTI still has.
+    pub patience: Duration,
+    /// The file of CUPTI, where it is not to be looked for. One that is loaded already comes before it. `RANKSCOPE_CUPTI_LIBRARY` says the
+    /// same.
+    pub library: Option<PathBuf>,
+    /// The file of the driver, for tests. `RANKSCOPE_CUDA_LIBRARY` says the same.
+    pub driver: Option<PathBuf>,
+}
+
+impl Default for CuptiOptions {
+    /// Sixteen buffers of 4 MiB, of which only what is written to takes memory; four million records; half a second.
+    fn default() -> Self {
+        Self {
+            buffers: 16,
+            buffer_bytes: 4 << 20,
+            records_max: 4 << 20,
+            calls: ApiCalls::default(),
+            patience: Duration::from_millis(500),
+            library: None,
+            driver: None,
+        }
+    }
+}
+
+impl CuptiOptions {
+    /// The same with this room for records that were not decoded yet.
+    #[must_use]
+    pub fn with_buffers(mut self, buffers: u32, buffer_bytes: usize) -> Self {
+        (self.buffers, self.buffer_bytes) = (buffers, buffer_bytes);
+        self
+    }
+
+    /// The same, keeping so many records.
+    #[must_use]
+    pub fn with_records_max(mut self, records_max: usize) -> Self {
+        self.records_max = records_max;
+        self
+    }
+
+    /// The same with these calls.
+    #[must_use]
+    pub fn with_calls(mut self, calls: ApiCalls) -> Self {
+        self.calls = calls;
+        self
+    }
+
+    /// The same, waiting so long at the end.
+    #[must_use]
+    pub fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// The same with CUPTI from this file.
+    #[must_use]
+    pub fn with_library(mut self, library: impl Into<PathBuf>) -> Self {
+        self.library = Some(library.into());
+        self
+    }
+
+    /// The same with the driver from this file.
+    #[must_use]
+    pub fn with_driver(mut self, driver: impl Into<PathBuf>) -> Self {
+        self.driver = Some(driver.into());
+        self
+    }
+}

@@ -1,0 +1,47 @@
+//! Whether CUPTI can be had here, found out in an order that harms nobody: the driver, the library, its version, its clock.
+
+use crate::abi::Status;
+use crate::absent::Absent;
+use crate::clock::ClockFit;
+use crate::driver::Driver;
+use crate::hub::Hub;
+use crate::library::Library;
+use crate::options::CuptiOptions;
+use crate::places::Places;
+use crate::pool::Pool;
+
+/// CUPTI of CUDA 12.0. Records of older ones were not looked at.
+const OLDEST: u32 = 19;
+
+/// What there is of CUPTI in this process, with its buffers.
+///
+/// # Errors
+/// Why there is nothing.
+pub(crate) fn probe(options: &CuptiOptions) -> Result<&'static Hub, Absent> {
+    Hub::get(|| {
+        let driver = Driver::come_up(options.driver.clone())?;
+        let library = Library::load(&Places::of_process(options.library.clone(), driver.version))?;
+        let version = version_of(&library)?;
+        let clock = ClockFit::of(&library)?;
+        let pool = Pool::new(options.buffers, options.buffer_bytes);
+        let pool = pool.map_err(|error| Absent::NoRoom { what: "memory for buffers", said: error.to_string() })?;
+        Ok(Hub::new(library, version, clock, pool))
+    })
+}
+
+fn version_of(library: &Library) -> Result<u32, Absent> {
+    let file = library.file.clone();
+    match library.version() {
+        Ok(version) if version < OLDEST => Err(Absent::TooOld { file, version, oldest: OLDEST }),
+        Ok(version) => Ok(version),
+        Err(status) => Err(refusal(library, "cuptiGetVersion", status)),
+    }
+}
+
+/// Why there is nothing, from what a call returned.
+pub(crate) fn refusal(library: &Library, call: &'static str, status: Status) -> Absent {
+    match status {
+        Status::MULTIPLE_SUBSCRIBERS | Status::NOT_COMPATIBLE => Absent::Taken { name: None, status },
+        _ => Absent::Refused { file: library.file.clone(), call, status },
+    }
+}

@@ -1,0 +1,114 @@
+//! [`Running`]: CUPTI at work for one session, from subscribing to the last buffer.
+//!
+//! Whoever profiles subscribes first, and stands back where somebody else did: records of both would go to whoever came last. The end
+//! asks for buffers whose records are complete until all are back or patience is over. It neither waits for devices nor forces CUPTI:
+//! a program that wants its last kernels waits for them before it ends the session.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::abi::{Kind, Status};
+use crate::absent::Absent;
+use crate::calls::Calls;
+use crate::decode::Decoder;
+use crate::edge;
+use crate::hub::Hub;
+use crate::kinds::Kinds;
+use crate::library::Subscription;
+use crate::options::CuptiOptions;
+use crate::probe::refusal;
+use crate::worker::{Collected, Worker};
+
+/// Between asking for buffers at the end.
+const ASK_EVERY: Duration = Duration::from_millis(1);
+
+/// A session at work.
+pub(crate) struct Running {
+    hub: &'static Hub,
+    subscription: Subscription,
+    kinds: Arc<Kinds>,
+    worker: Worker,
+}
+
+impl Running {
+    /// Begins.
+    ///
+    /// # Errors
+    /// Why there will be nothing. Then nothing was begun.
+    pub(crate) fn begin(hub: &'static Hub, options: &CuptiOptions) -> Result<Self, Absent> {
+        if !hub.begin() {
+            return Err(Absent::InUse);
+        }
+        Self::with_hub(hub, options).inspect_err(|_| hub.end())
+    }
+
+    fn with_hub(hub: &'static Hub, options: &CuptiOptions) -> Result<Self, Absent> {
+        let subscription = subscribe(hub)?;
+        Self::subscribed(hub, options, subscription)
+            .map(|(kinds, worker)| Self { hub, subscription, kinds, worker })
+            .inspect_err(|_| hub.library.unsubscribe(subscription))
+    }
+
+    fn subscribed(
+        hub: &'static Hub,
+        options: &CuptiOptions,
+        subscription: Subscription,
+    ) -> Result<(Arc<Kinds>, Worker), Absent> {
+        let library = &hub.library;
+        let refused = |call| move |status| refusal(library, call, status);
+        let registered = library.register_callbacks(edge::buffer_requested, edge::buffer_completed);
+        registered.map_err(refused("cuptiActivityRegisterCallbacks"))?;
+        // One that does not know how numbers threads as it likes, and calls are on threads that nobody else knows.
+        let _ = library.number_threads_as_the_system_does();
+        let calls = Calls::of(library);
+        for (domain, cbid) in calls.launches() {
+            // A call that is not told of is recorded without its span.
+            let _ = library.tell_of(subscription, domain, cbid, true);
+        }
+        let kinds = Arc::new(Kinds::ask(hub, calls.clone(), options.calls));
+        // What comes too early is asked for again; anything else is final.
+        if let Some(status) = kinds.no_work().filter(|status| *status != Status::NOT_INITIALIZED) {
+            kinds.end();
+            return Err(refusal(library, ENABLE, status));
+        }
+        let decoder = Decoder::new(calls, options.calls, options.records_max);
+        let worker = Worker::start(hub, kinds.clone(), decoder).inspect_err(|_| kinds.end())?;
+        Ok((kinds, worker))
+    }
+
+    /// Ends, and returns what came of it.
+    pub(crate) fn end(self, patience: Duration) -> Ended {
+        let Self { hub, subscription, kinds, worker } = self;
+        hub.end();
+        hub.library.unsubscribe(subscription);
+        kinds.end();
+        let deadline = Instant::now() + patience;
+        // What it returns says nothing that the buffers do not say.
+        while hub.library.flush().is_ok() && hub.outstanding() > 0 && Instant::now() < deadline {
+            thread::sleep(ASK_EVERY);
+        }
+        let refused = kinds.refused();
+        let absent = kinds.no_work().map(|status| refusal(&hub.library, ENABLE, status));
+        Ended { collected: worker.finish(), refused, absent }
+    }
+}
+
+const ENABLE: &str = "cuptiActivityEnable";
+
+/// What came of a session.
+pub(crate) struct Ended {
+    /// None if the thread that has it does not answer.
+    pub(crate) collected: Option<Collected>,
+    /// Kinds that were refused.
+    pub(crate) refused: Vec<(Kind, Status)>,
+    /// CUPTI was never ready.
+    pub(crate) absent: Option<Absent>,
+}
+
+fn subscribe(hub: &Hub) -> Result<Subscription, Absent> {
+    hub.library.subscribe(edge::call_told).map_err(|status| match refusal(&hub.library, "cuptiSubscribe", status) {
+        Absent::Taken { status, .. } => Absent::Taken { name: hub.library.holder(edge::call_told), status },
+        other => other,
+    })
+}

@@ -1,0 +1,323 @@
+/* A library that stands for CUPTI's. FAKE_CUPTI says which: "12.9", "13.1", "13.2" and "13.3" are versions as they are without a
+ * device, "old" is one that nobody reads, "taken" one that another profiler has, "incompatible" one that is in another mode, "early" one
+ * that is not up until fake_up() is called, "elsewhen" one with a clock of its own, "26" one that cannot be refused a buffer. Anything else
+ * works, and does what fake_play() is told, line by line. FAKE_CUPTI_SAYS is a file to which each call that must not be made is written. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "records.h"
+
+enum { OK = 0, INVALID_PARAMETER = 1, NO_MORE = 12, NOT_COMPATIBLE = 14, NOT_INITIALIZED = 15, TAKEN = 39, UNKNOWN = 999 };
+enum { MEMCPY = 1, MEMSET = 2, DRIVER = 4, RUNTIME = 5, KERNEL = 10, OVERHEAD = 17, PEER = 22, SYNC = 38, EXTERNAL = 39 };
+enum { KINDS = 64, CALLS = 512, BUFFERS = 4096, RECORDS_MAX = 4096 };
+
+typedef void (*requested_fn)(uint8_t **, size_t *, size_t *);
+typedef void (*completed_fn)(void *, uint32_t, uint8_t *, size_t, size_t);
+typedef void (*told_fn)(void *, int, uint32_t, const call_data *);
+
+/* A buffer in use: where its records begin. */
+typedef struct {
+    uint8_t *memory;
+    size_t size, used;
+    size_t at[RECORDS_MAX];
+    int records;
+} buffer;
+
+static requested_fn requested;
+static completed_fn completed;
+static told_fn told;
+static int subscribed, is_up, recorded[KINDS], chosen[3][CALLS], told_of[3][CALLS], thread_ids, hold_ties, keep;
+static size_t dropped;
+static buffer *kept[BUFFERS];
+static int kept_count;
+static external_record held[BUFFERS];
+static int held_count;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static __thread buffer *current;
+static __thread struct {
+    uint64_t ids[64];
+    int depth;
+} pushed[8];
+
+static const char *who(void) {
+    const char *name = getenv("FAKE_CUPTI");
+    return name ? name : "works";
+}
+
+static int is(const char *name) { return strcmp(who(), name) == 0; }
+
+static void say(const char *call) {
+    const char *path = getenv("FAKE_CUPTI_SAYS");
+    FILE *file = path ? fopen(path, "a") : NULL;
+    if (file) {
+        fprintf(file, "%s\n", call);
+        fclose(file);
+    }
+}
+
+/* How a version without a device answers: 13.2 does not, and whichever call it is. */
+static int answer(int of_12_9, int of_13_1) {
+    if (is("13.2"))
+        raise(SIGSEGV);
+    if (is("13.3"))
+        return UNKNOWN;
+    if (is("12.9"))
+        return of_12_9;
+    if (is("13.1"))
+        return of_13_1;
+    return OK;
+}
+
+int cuptiGetVersion(uint32_t *version) {
+    say("cuptiGetVersion");
+    int status = answer(OK, OK);
+    *version = is("13.1") ? 130101 : is("old") ? 18 : is("26") ? 26 : is("taken") ? 130500 : 28;
+    return status;
+}
+
+int cuptiGetTimestamp(uint64_t *stamp) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    *stamp = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec + (is("elsewhen") ? 5000000000u : 0);
+    return answer(OK, OK);
+}
+
+int cuptiGetResultString(int result, const char **text) {
+    (void)result;
+    *text = NULL;
+    return UNKNOWN;
+}
+
+int cuptiFinalize(void) {
+    say("cuptiFinalize");
+    return OK;
+}
+
+int cuptiActivityRegisterCallbacks(requested_fn r, completed_fn c) {
+    requested = r;
+    completed = c;
+    return answer(OK, OK);
+}
+
+static int may_enable(void) {
+    if (is("incompatible"))
+        return NOT_COMPATIBLE;
+    if (is("early") && !is_up)
+        return NOT_INITIALIZED;
+    return answer(NOT_INITIALIZED, UNKNOWN);
+}
+
+int cuptiActivityEnable(uint32_t kind) {
+    int status = may_enable();
+    if (status == OK && kind < KINDS)
+        recorded[kind] = 1;
+    return status;
+}
+
+int cuptiActivityDisable(uint32_t kind) {
+    if (kind < KINDS)
+        recorded[kind] = 0;
+    return OK;
+}
+
+/* 26 is older than these. */
+#ifndef OLD
+static int choose(int domain, uint32_t cbid, uint8_t on) {
+    int status = may_enable();
+    if (status == OK && cbid < CALLS)
+        chosen[domain][cbid] = on;
+    return status;
+}
+
+int cuptiActivityEnableRuntimeApi(uint32_t cbid, uint8_t on) { return choose(2, cbid, on); }
+int cuptiActivityEnableDriverApi(uint32_t cbid, uint8_t on) { return choose(1, cbid, on); }
+#endif
+
+int cuptiSetThreadIdType(int type) {
+    thread_ids = type;
+    return OK;
+}
+
+int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *count) {
+    (void)context;
+    (void)stream;
+    pthread_mutex_lock(&lock);
+    *count = dropped;
+    dropped = 0;
+    pthread_mutex_unlock(&lock);
+    return OK;
+}
+
+int cuptiActivityPushExternalCorrelationId(int kind, uint64_t id) {
+    if (kind < 0 || kind >= 8 || pushed[kind].depth == 64)
+        return INVALID_PARAMETER;
+    pushed[kind].ids[pushed[kind].depth++] = id;
+    return answer(NOT_INITIALIZED, UNKNOWN);
+}
+
+int cuptiActivityPopExternalCorrelationId(int kind, uint64_t *last) {
+    if (kind < 0 || kind >= 8 || pushed[kind].depth == 0)
+        return INVALID_PARAMETER;
+    *last = pushed[kind].ids[--pushed[kind].depth];
+    return OK;
+}
+
+static const struct {
+    int domain;
+    uint32_t cbid;
+    const char *name;
+} NAMES[] = {
+    {2, 3, "cudaGetDevice_v3020"},      {2, 41, "cudaMemcpyAsync_v3020"},         {2, 51, "cudaMemsetAsync_v3020"},
+    {2, 60, "cudaLaunchKernel_v7000"},  {2, 61, "cudaStreamSynchronize_v3020"},   {2, 62, "cudaGraphLaunch_v10000"},
+    {1, 7, "cuLaunchKernel"},           {1, 8, "cuCtxGetCurrent"},
+};
+enum { NAMES_COUNT = sizeof NAMES / sizeof NAMES[0] };
+
+int cuptiGetCallbackName(int domain, uint32_t cbid, const char **name) {
+    for (int i = 0; i < NAMES_COUNT; i++)
+        if (NAMES[i].domain == domain && NAMES[i].cbid == cbid) {
+            *name = NAMES[i].name;
+            return OK;
+        }
+    *name = NULL;
+    return INVALID_PARAMETER;
+}
+
+int cuptiSubscribe(void **subscriber, told_fn t, void *context) {
+    (void)context;
+    if (is("taken") || subscribed)
+        return TAKEN;
+    int status = answer(NOT_INITIALIZED, OK);
+    if (status == OK) {
+        subscribed = 1;
+        told = t;
+        *subscriber = &subscribed;
+        return OK;
+    }
+    return status;
+}
+
+#ifndef OLD
+int cuptiSubscribe_v2(void **subscriber, told_fn t, void *context, subscriber_params *params) {
+    if (params->size != sizeof *params)
+        return INVALID_PARAMETER;
+    if (!is("taken"))
+        return cuptiSubscribe(subscriber, t, context);
+    strncpy(params->old_name, "CUPTI for somebody else", params->old_name_size);
+    return TAKEN;
+}
+#endif
+
+int cuptiUnsubscribe(void *subscriber) {
+    (void)subscriber;
+    subscribed = 0;
+    memset(told_of, 0, sizeof told_of);
+    return OK;
+}
+
+int cuptiEnableCallback(uint32_t on, void *subscriber, int domain, uint32_t cbid) {
+    (void)subscriber;
+    if (cbid < CALLS)
+        told_of[domain][cbid] = (int)on;
+    return OK;
+}
+
+/* Buffers. */
+
+static buffer *known(const uint8_t *memory, buffer *add) {
+    static buffer *all[BUFFERS];
+    static int count;
+    buffer *found = add;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < count; i++)
+        if (all[i]->memory == memory) {
+            if (add)
+                all[i] = add; /* the memory is used again */
+            else
+                found = all[i];
+            add = NULL;
+        }
+    if (add)
+        all[count++] = add;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+static buffer *fresh(void) {
+    buffer *b = calloc(1, sizeof *b);
+    size_t records_max = 77;
+    requested(&b->memory, &b->size, &records_max);
+    if (records_max != 0)
+        say("a bound on records");
+    if (!b->memory) {
+        if (b->size)
+            say("a refusal with a size");
+        free(b);
+        return NULL;
+    }
+    if ((uintptr_t)b->memory % 8)
+        say("a buffer that is not aligned");
+    known(b->memory, b);
+    return b;
+}
+
+static void finish(buffer *b) {
+    if (b)
+        completed(NULL, 0, b->memory, b->size, b->used);
+}
+
+static void swap(void) {
+    if (keep && current)
+        kept[kept_count++] = current;
+    else
+        finish(current);
+    current = NULL;
+}
+
+static void put(const void *record, size_t size) {
+    if (!requested)
+        return;
+    size = (size + 7) / 8 * 8;
+    if (current && (current->used + size > current->size || current->records == RECORDS_MAX))
+        swap();
+    if (!current)
+        current = fresh();
+    if (!current || current->used + size > current->size) {
+        pthread_mutex_lock(&lock);
+        dropped++;
+        pthread_mutex_unlock(&lock);
+        return;
+    }
+    memcpy(current->memory + current->used, record, size);
+    current->at[current->records++] = current->used;
+    current->used += size;
+}
+
+int cuptiActivityGetNextRecord(uint8_t *memory, size_t valid, uint8_t **record) {
+    buffer *b = known(memory, NULL);
+    if (!b || b->used != valid)
+        return INVALID_PARAMETER;
+    for (int i = 0; i < b->records; i++)
+        if (!*record || memory + b->at[i] > *record) {
+            *record = memory + b->at[i];
+            uint32_t kind;
+            memcpy(&kind, *record, sizeof kind);
+            return kind == 0xdead ? 21 : OK; /* INVALID_KIND */
+        }
+    return NO_MORE;
+}
+
+int cuptiActivityFlushAll(uint32_t flag) {
+    if (flag)
+        say("a forced flush");
+    swap();
+    return answer(NOT_INITIALIZED, UNKNOWN);
+}
+
+#include "script.h"
