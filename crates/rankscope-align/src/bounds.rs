@@ -13,6 +13,8 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::sync::OnceLock;
 
+use multiversion::multiversion;
+
 use self::most::Most;
 use self::paths::{Paths, Way};
 pub(crate) use self::placing::Placing;
@@ -159,16 +161,19 @@ impl Bounds {
     }
 
     fn close_table(&mut self) {
-        for via in 0..self.ranks {
-            for from in 0..self.ranks {
-                let first = self.direct(from, via);
-                if first.is_free() {
-                    continue;
+        let Pairs::Few { ranks, cells } = &mut self.most else { return };
+        let ranks = *ranks;
+        let mut second = vec![Most::default(); ranks];
+        for via in 0..ranks {
+            second.copy_from_slice(&cells[via * ranks..][..ranks]);
+            for (from, row) in cells.chunks_exact_mut(ranks).enumerate() {
+                let first = row[via];
+                if !first.is_free() {
+                    lower_row(row, first, &second);
                 }
-                for to in 0..self.ranks {
-                    let second = self.direct(via, to);
-                    let direct = self.most.at(from, to);
-                    *direct = direct.or(first.then(second));
+                if from == via {
+                    // Where constraints contradict each other, a way may be shorter by going around.
+                    second.copy_from_slice(row);
                 }
             }
         }
@@ -230,6 +235,12 @@ impl Bounds {
         let fits = |a: &usize| self.most.row(*a).all(|(b, most)| b == *a || !chosen[b] || most.ns() >= 0);
         ranks.iter().all(fits)
     }
+}
+
+/// Lowers each of `row` to what leads there by `first` and then by that of `second`: as often as the cube of the ranks.
+#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2"))]
+fn lower_row(row: &mut [Most], first: Most, second: &[Most]) {
+    row.iter_mut().zip(second).for_each(|(direct, second)| *direct = direct.or(first.then(*second)));
 }
 
 impl Sparse {

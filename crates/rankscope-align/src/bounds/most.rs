@@ -22,11 +22,13 @@ impl Most {
     }
 
     /// What is left where one bound follows another.
+    #[inline(always)]
     pub(crate) fn then(self, next: Self) -> Self {
-        if self.is_free() || next.is_free() { Self(FREE) } else { Self(self.0.saturating_add(next.0).max(-FREE)) }
+        if self.is_free() || next.is_free() { Self(FREE) } else { Self((self.0 + next.0).max(-FREE)) }
     }
 
     /// The tighter of the two.
+    #[inline(always)]
     pub(crate) fn or(self, other: Self) -> Self {
         Self(self.0.min(other.0))
     }
@@ -36,6 +38,7 @@ impl Most {
         if self.is_free() { self } else { Self::of(self.0.saturating_add(ns)) }
     }
 
+    #[inline(always)]
     pub(crate) fn is_free(self) -> bool {
         self.0 >= FREE
     }

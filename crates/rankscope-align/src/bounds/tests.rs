@@ -59,6 +59,24 @@ proptest! {
         }
     }
 
+    /// As pair by pair, whether clocks satisfy the bounds or none do.
+    #[test]
+    fn a_table_is_closed_as_one_place_after_the_other((ranks, edges) in edges(), odd in prop::option::of((0usize..40, 0usize..40, -900i64..900))) {
+        let mut slowly = vec![vec![Most::default(); ranks]; ranks];
+        let edges: Vec<_> = edges.into_iter().chain(odd.map(|(a, b, most)| (a % ranks, b % ranks, most))).collect();
+        edges.iter().for_each(|(a, b, most)| slowly[*a][*b] = slowly[*a][*b].or(Most::of(*most)));
+        for via in 0..ranks {
+            for from in 0..ranks {
+                let (first, second) = (slowly[from][via], slowly[via].clone());
+                slowly[from].iter_mut().zip(second).for_each(|(direct, second)| *direct = direct.or(first.then(second)));
+            }
+        }
+        let table = closed(Bounds::free(ranks), &edges);
+        for (from, row) in slowly.iter().enumerate() {
+            prop_assert_eq!(&(0..ranks).map(|to| table.direct(from, to)).collect::<Vec<_>>(), row);
+        }
+    }
+
     /// As the table has it with the first rank; and as wide or wider, but not wider than what is at hand, between others.
     #[test]
     fn between_many_ranks_paths_are_those_of_the_table((ranks, edges) in edges()) {
