@@ -116,7 +116,7 @@ fn level_bounds(clocks: &[SharedClock], lines: &[Line], meetings: &Meetings, at_
         for own in 0..block.members.len() {
             for other in partners(&block, own, ranks) {
                 for (entered, left) in [(own, other), (other, own)] {
-                    let most_ns = block.tightest(entered, left).map(|(_, most_ns)| most_ns);
+                    let most_ns = block.tightest_ns(entered, left);
                     bounds.at_most(block.members[entered].rank(), block.members[left].rank(), most_ns);
                 }
             }

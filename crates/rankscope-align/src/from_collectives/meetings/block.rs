@@ -127,11 +127,21 @@ impl<'a> Block<'a> {
     /// The row of the meeting that the member at `left` left soonest after the one at `entered` had come, and how soon; the first of
     /// several. `None` where the one need not wait for the other, and where it is as long as time lasts.
     pub(crate) fn tightest(&self, entered: usize, left: usize) -> Option<(usize, i64)> {
-        if !self.members[entered].is_needed || !self.members[left].needs {
-            return None;
-        }
-        let (entered_ns, left_ns) = (self.entered_ns(entered), self.left_ns(left));
-        if self.is_tame { least_tame(left_ns, entered_ns) } else { least(left_ns, entered_ns, i64::saturating_sub) }
+        let (entered_ns, left_ns) = self.passage(entered, left)?;
+        if self.is_tame { place_tame(left_ns, entered_ns) } else { place(left_ns, entered_ns, i64::saturating_sub) }
+    }
+
+    /// The same without the row.
+    pub(crate) fn tightest_ns(&self, entered: usize, left: usize) -> Option<i64> {
+        let (entered_ns, left_ns) = self.passage(entered, left)?;
+        let least_ns =
+            if self.is_tame { least_tame(left_ns, entered_ns) } else { least(left_ns, entered_ns, i64::saturating_sub) };
+        Some(least_ns).filter(|least_ns| *least_ns < i64::MAX)
+    }
+
+    /// When the member at `entered` entered and the one at `left` left, where that one has to wait for it.
+    fn passage(&self, entered: usize, left: usize) -> Option<(&'a [i64], &'a [i64])> {
+        Some((self.needed_since(entered)?, self.needing_until(left)?))
     }
 }
 
@@ -142,28 +152,38 @@ pub(super) fn are_tame(stamps_ns: &[i64]) -> bool {
 /// A least difference is first known to lie within so many rows.
 const RUN: usize = 64;
 
-/// The same of differences that fit, with the widest instructions that the processor has: it is done for every pair of ranks.
+/// The least of what each of `ends` is behind that of `starts`, of differences that fit, with the widest instructions that the processor
+/// has: it is done for every pair of ranks.
 #[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2"))]
-fn least_tame(ends: &[i64], starts: &[i64]) -> Option<(usize, i64)> {
+fn least_tame(ends: &[i64], starts: &[i64]) -> i64 {
     least(ends, starts, i64::wrapping_sub)
 }
 
-/// Where what each of `ends` is `apart` from that of `starts` is least, and that.
+/// The same with the row that has it, the first of several.
+#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2"))]
+fn place_tame(ends: &[i64], starts: &[i64]) -> Option<(usize, i64)> {
+    place(ends, starts, i64::wrapping_sub)
+}
+
+/// The least of what each of `ends` is `apart` from that of `starts`.
 #[inline(always)]
-fn least(ends: &[i64], starts: &[i64], apart: impl Fn(i64, i64) -> i64) -> Option<(usize, i64)> {
-    let least_of = |ends: &[i64], starts: &[i64]| {
-        ends.iter().zip(starts).fold(i64::MAX, |least, (end, start)| least.min(apart(*end, *start)))
-    };
+fn least(ends: &[i64], starts: &[i64], apart: impl Fn(i64, i64) -> i64) -> i64 {
+    ends.iter().zip(starts).fold(i64::MAX, |least, (end, start)| least.min(apart(*end, *start)))
+}
+
+/// Where that is, the first of several, and how much; `None` where it is as long as time lasts.
+#[inline(always)]
+fn place(ends: &[i64], starts: &[i64], apart: impl Fn(i64, i64) -> i64) -> Option<(usize, i64)> {
     let (runs, last_ends) = ends.as_chunks::<RUN>();
     let (runs_too, last_starts) = starts.as_chunks::<RUN>();
     let mut found = (0, i64::MAX);
     for (run, (ends, starts)) in runs.iter().zip(runs_too).enumerate() {
-        let own = least_of(ends, starts);
+        let own = least(ends, starts, &apart);
         if own < found.1 {
             found = (run * RUN, own);
         }
     }
-    let own = least_of(last_ends, last_starts);
+    let own = least(last_ends, last_starts, &apart);
     if own < found.1 {
         found = (runs.len() * RUN, own);
     }

@@ -23,6 +23,7 @@ fn tightest_by_stretch(meetings: &Meetings, length: usize, (a, b): (usize, usize
         for (stretch, block) in meetings.block(*block as usize).stretches(length) {
             let other = block.members.iter().position(|member| member.rank() == b);
             let tightest = other.and_then(|other| block.tightest(*own as usize, other));
+            assert_eq!(other.and_then(|other| block.tightest_ns(*own as usize, other)), tightest.map(|(_, ns)| ns));
             let tightest = tightest.map(|(row, ns)| (ns, block.at[row] as usize));
             found
                 .entry(stretch)
