@@ -5,6 +5,7 @@
 
 use super::RankClocks;
 use super::meetings::Meetings;
+use super::nth::{Room, nth};
 use super::ties::{gained_ns, median_in};
 
 /// The worst of any rank, over all collectives if the longer ones agree as well as the shorter half, else over that half. `None`
@@ -14,7 +15,7 @@ pub(crate) fn agreement_ns(clocks: &[RankClocks], meetings: &Meetings, at_ns: i6
     let middles_ns = middles_ns(clocks, meetings, at_ns);
     let by_rank = meetings.blocks_by_rank(clocks.len());
     // One rank after the other: for all at once it would be as many numbers as there are stamps.
-    let mut off: Vec<i64> = Vec::new();
+    let (mut off, mut room): (Vec<i64>, Room) = Default::default();
     let mut worst = |is_wanted: &dyn Fn(u32) -> bool| {
         let of_rank = |(clock, blocks): (&RankClocks, &Vec<(u32, u32)>)| {
             off.clear();
@@ -24,7 +25,7 @@ pub(crate) fn agreement_ns(clocks: &[RankClocks], meetings: &Meetings, at_ns: i6
                 let wanted = ends.filter(|(at, _)| is_wanted(**at));
                 off.extend(wanted.map(|(at, end)| corrected_ns(clock, *end, at_ns).saturating_sub(middles_ns[*at as usize])));
             }
-            strays_ns(&mut off)
+            strays_ns(&off, &mut room)
         };
         clocks.iter().zip(&by_rank).filter_map(of_rank).max()
     };
@@ -69,12 +70,10 @@ fn middles_ns(clocks: &[RankClocks], meetings: &Meetings, at_ns: i64) -> Vec<i64
 }
 
 /// How far the middle is off, or half of the middle half, whichever is more.
-fn strays_ns(off: &mut [i64]) -> Option<i64> {
+fn strays_ns(off: &[i64], room: &mut Room) -> Option<i64> {
     let last = off.len().checked_sub(1)?;
-    let [first, middle, third] = [1, 2, 3].map(|quarter| last * quarter / 4);
-    let (below, middle_ns, above) = off.select_nth_unstable(middle);
-    let first_ns = if first < middle { *below.select_nth_unstable(first).1 } else { *middle_ns };
-    let third_ns = if third > middle { *above.select_nth_unstable(third - middle - 1).1 } else { *middle_ns };
+    let mut at = |quarter: usize| nth(off, last * quarter / 4, room);
+    let (first_ns, middle_ns, third_ns) = (at(1)?, at(2)?, at(3)?);
     Some(middle_ns.saturating_abs().max(third_ns.saturating_sub(first_ns) / 2))
 }
 
@@ -97,9 +96,10 @@ mod tests {
 
     #[test]
     fn a_rank_strays_by_its_quarters() {
-        assert_eq!(strays_ns(&mut []), None);
-        assert_eq!(strays_ns(&mut [-7]), Some(7));
-        assert_eq!(strays_ns(&mut [4, 0, 8, 2, 6]), Some(4));
-        assert_eq!(strays_ns(&mut [40, 0, -40, 20, -20]), Some(20));
+        let strays_ns = |off: &[i64]| strays_ns(off, &mut Room::default());
+        assert_eq!(strays_ns(&[]), None);
+        assert_eq!(strays_ns(&[-7]), Some(7));
+        assert_eq!(strays_ns(&[4, 0, 8, 2, 6]), Some(4));
+        assert_eq!(strays_ns(&[40, 0, -40, 20, -20]), Some(20));
     }
 }

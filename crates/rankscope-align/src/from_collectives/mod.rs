@@ -17,9 +17,11 @@ mod ends_of_clocks;
 mod homes;
 mod intervals;
 mod meetings;
+mod nth;
 mod passages;
 mod placing;
 mod sharing;
+mod slopes;
 mod ties;
 mod tying;
 

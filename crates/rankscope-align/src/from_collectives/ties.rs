@@ -6,6 +6,9 @@
 //! a line, by Theil (1950) and Sen (1968); its slope is believed only if the
 //! span is long enough to show one above the noise.
 
+use super::nth::{self, key, of_key, upper_middle};
+use super::slopes;
+
 /// The difference of two clocks as a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Line {
@@ -57,8 +60,6 @@ const SLOPE_ERROR_MAX: f64 = 5e-6;
 /// chance once in some hundred pairs of clocks.
 const SLOPE_ERRORS: f64 = 2.5;
 const SLOPE_ERRORS_FEW: f64 = 8.0;
-/// Slopes between all pairs of this many points at most; more points are first taken together in runs.
-const SLOPED_POINTS_MAX: usize = 128;
 /// Median absolute deviations in a standard deviation.
 const MAD: f64 = 1.4826;
 /// Whole nanoseconds: ends that agree perfectly are this far off.
@@ -116,19 +117,40 @@ fn parts(a: i64, b: i64, by: i64) -> i64 {
     parts.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
 }
 
+/// Room to work in.
+#[derive(Debug, Default)]
+pub(crate) struct Room {
+    ends: Columns,
+    left: Left,
+    slopes: slopes::Room,
+}
+
+/// The ends of two clocks in columns, in order of time: so that each is gone through by itself.
+#[derive(Debug, Default)]
+struct Columns {
+    lengths_ns: Vec<i64>,
+    at_ns: Vec<i64>,
+    differences_ns: Vec<i64>,
+    nth: nth::Room,
+    /// Counted from their middle, of those that are left.
+    x: Vec<f64>,
+    y: Vec<i64>,
+}
+
 /// The line through as many of the shortest collectives as tie as well as fewer do; `None` without any.
-pub(crate) fn tie(mut ends: Vec<EndPair>) -> Option<Tie> {
+pub(crate) fn tie(mut ends: Vec<EndPair>, room: &mut Room) -> Option<Tie> {
     ends.sort_by_key(|end| end.at_ns);
+    room.ends.take(&ends);
     let all = ends.len();
     // As few as have no slope agree by luck; they are taken only where half of all would be as few.
     let fewest = if all < 2 * SLOPED_ENDS_MIN { all.min(ENDS_MIN) } else { SLOPED_ENDS_MIN };
     let counts = [1, 2, 3, 4].map(|quarters| (all * quarters / 4).max(fewest));
-    let mut shortest: Vec<Length> = ends.iter().zip(0..).map(|(end, at)| (end.shortest_ns, at)).collect();
+    // However many are taken, the shortest are among them.
+    let Columns { lengths_ns, nth, .. } = &mut room.ends;
+    let shortest_ns = nth::nth(lengths_ns, ENDS_MIN.min(all).checked_sub(1)?, nth)?;
     let among = |count: usize| {
-        let longest = longest_of(&mut shortest, count)?;
-        let own: Vec<EndPair> =
-            ends.iter().zip(0..).filter(|(end, at)| (end.shortest_ns, *at) <= longest).map(|(end, _)| *end).collect();
-        through(&own)
+        room.ends.keep_shortest(count);
+        through(room, shortest_ns)
     };
     // What many are chosen from holds what fewer are.
     let mut ties: Vec<Tie> = counts.into_iter().rev().filter_map(among).collect();
@@ -139,32 +161,59 @@ pub(crate) fn tie(mut ends: Vec<EndPair>) -> Option<Tie> {
     Some(as_well.unwrap_or(shortest))
 }
 
-/// How short a collective was, and where it stands in time, which tells those of one length apart.
-type Length = (i64, u32);
+impl Columns {
+    fn take(&mut self, ends: &[EndPair]) {
+        let fill = |column: &mut Vec<i64>, of: fn(&EndPair) -> i64| {
+            column.clear();
+            column.extend(ends.iter().map(of));
+        };
+        fill(&mut self.lengths_ns, |end| end.shortest_ns);
+        fill(&mut self.at_ns, |end| end.at_ns);
+        fill(&mut self.differences_ns, |end| end.difference_ns);
+    }
 
-/// The longest of the `count` shortest of `lengths`, and those are all that is left of them.
-fn longest_of(lengths: &mut Vec<Length>, count: usize) -> Option<Length> {
-    lengths.get(count.checked_sub(1)?)?;
-    let longest = *lengths.select_nth_unstable(count - 1).1;
-    lengths.truncate(count);
-    Some(longest)
+    /// Keeps the `count` shortest; of those of one length the first.
+    fn keep_shortest(&mut self, count: usize) {
+        let Self { lengths_ns, at_ns, differences_ns, nth, .. } = self;
+        if count >= lengths_ns.len() {
+            return;
+        }
+        let Some(longest_ns) = count.checked_sub(1).and_then(|last| nth::nth(lengths_ns, last, nth)) else { return };
+        let mut room = count - lengths_ns.iter().filter(|length| **length < longest_ns).count();
+        let mut kept = 0;
+        for at in 0..lengths_ns.len() {
+            let length = lengths_ns[at];
+            let is_last = (length == longest_ns) & (room > 0);
+            room -= usize::from(is_last);
+            (lengths_ns[kept], at_ns[kept], differences_ns[kept]) = (length, at_ns[at], differences_ns[at]);
+            kept += usize::from((length < longest_ns) | is_last);
+        }
+        [lengths_ns, at_ns, differences_ns].into_iter().for_each(|column| column.truncate(kept));
+    }
+
+    /// Counts them from their middle, and tells that.
+    fn center(&mut self) -> Option<(i64, i64)> {
+        let Self { at_ns, differences_ns, nth, x, y, .. } = self;
+        let (base_ns, center_ns) = (nth::middle(differences_ns, nth)?, mean_ns(at_ns));
+        x.clear();
+        x.extend(at_ns.iter().map(|at_ns| at_ns.saturating_sub(center_ns) as f64));
+        y.clear();
+        y.extend(differences_ns.iter().map(|difference_ns| difference_ns.saturating_sub(base_ns)));
+        Some((base_ns, center_ns))
+    }
 }
 
-/// A line through all of `ends`, which are in order of time: level, unless a slope is there for certain.
-fn through(ends: &[EndPair]) -> Option<Tie> {
-    let base_ns = median(ends.iter().map(|end| end.difference_ns).collect())?;
-    let center_ns = mean_ns(ends.iter().map(|end| end.at_ns));
+/// A line through all ends that are left, of collectives of which all but a few were longer than `shortest_ns`: level, unless a slope
+/// is there for certain.
+fn through(room: &mut Room, shortest_ns: i64) -> Option<Tie> {
+    let Room { ends, left, slopes } = room;
+    let (base_ns, center_ns) = ends.center()?;
     // Floats from here on hold differences to the middle of all.
-    let points: Vec<(f64, f64)> = ends
-        .iter()
-        .map(|end| (end.at_ns.saturating_sub(center_ns) as f64, end.difference_ns.saturating_sub(base_ns) as f64))
-        .collect();
-    let slope = (points.len() >= SLOPED_ENDS_MIN).then(|| theil_sen(&points)).flatten();
-    let sloped = slope.map(|slope| (slope, Residuals::along(&points, slope)));
-    let (slope, residuals) = sloped
-        .filter(|(slope, residuals)| residuals.show(*slope, &points))
-        .unwrap_or_else(|| (0.0, Residuals::along(&points, 0.0)));
-    let mut shortest: Vec<Length> = ends.iter().map(|end| (end.shortest_ns, 0)).collect();
+    let Columns { x, y, at_ns, .. } = ends;
+    let slope = (x.len() >= SLOPED_ENDS_MIN).then(|| slopes::theil_sen(x, y, slopes)).flatten();
+    let sloped = slope.map(|slope| (slope, left.along(x, y, slope)));
+    let (slope, residuals) =
+        sloped.filter(|(slope, residuals)| residuals.show(*slope, x)).unwrap_or_else(|| (0.0, left.along(x, y, 0.0)));
     Some(Tie {
         line: Line {
             center_ns,
@@ -172,65 +221,12 @@ fn through(ends: &[EndPair]) -> Option<Tie> {
             drift_ppb: (slope * 1e9).round() as i64,
         },
         noise_ns: residuals.noise_ns,
-        error_ns: residuals.noise_ns / (ends.len() as f64).sqrt(),
-        count: ends.len(),
-        shortest_ns: longest_of(&mut shortest, ENDS_MIN.min(ends.len()))?.0,
-        reach_ns: (ends.first()?.at_ns, ends.last()?.at_ns),
+        error_ns: residuals.noise_ns / (x.len() as f64).sqrt(),
+        count: x.len(),
+        shortest_ns,
+        reach_ns: (*at_ns.first()?, *at_ns.last()?),
     })
 }
-
-/// The median of the slopes between all pairs of points, which are in order of time, or of runs of points where they are many.
-fn theil_sen(points: &[(f64, f64)]) -> Option<f64> {
-    let run = points.len().div_ceil(SLOPED_POINTS_MAX);
-    let middle = |values: Vec<f64>| median_of(values).unwrap_or(0.0);
-    // In order of time the middle one is in the middle.
-    let runs: Vec<(f64, f64)> =
-        points.chunks(run).map(|run| (run[run.len() / 2].0, middle(run.iter().map(|point| point.1).collect()))).collect();
-    median_slope(&runs)
-}
-
-/// The median of the slopes between all pairs of `points`, which ascend in time; the upper one of two.
-///
-/// Slopes between points that are far apart in time are the most precise, and there are few of them. So the median of all is sought
-/// among those that lie where most of these do, and only where it is not there, among all.
-fn median_slope(points: &[(f64, f64)]) -> Option<f64> {
-    let slope = |(x, y): (f64, f64), (later, other): (f64, f64)| (other - y) / (later - x);
-    let is_slope = |from: (f64, f64), to: (f64, f64)| to.0 > from.0;
-    let half = points.len() / 2;
-    let far = points.iter().zip(&points[half..]).filter(|(from, to)| is_slope(**from, **to));
-    let mut far: Vec<f64> = far.map(|(from, to)| slope(*from, *to)).collect();
-    far.sort_unstable_by(f64::total_cmp);
-    let edge = far.len() / FAR_EDGE;
-    let (least, most) = match far.as_slice() {
-        [_, .., _] => (far[edge], far[far.len() - 1 - edge]),
-        _ => (f64::NEG_INFINITY, f64::INFINITY),
-    };
-    let (mut below, mut all, mut near) = (0, 0, Vec::new());
-    for (at, from) in points.iter().enumerate() {
-        let first = near.len();
-        near.resize(first + points.len() - at - 1, 0.0);
-        let mut kept = first;
-        for to in &points[at + 1..] {
-            let slope = slope(*from, *to);
-            let counts = is_slope(*from, *to);
-            all += usize::from(counts);
-            below += usize::from(counts & (slope < least));
-            near[kept] = slope;
-            kept += usize::from(counts & (slope >= least) & (slope <= most));
-        }
-        near.truncate(kept);
-    }
-    let middle = all / 2;
-    if (below..below + near.len()).contains(&middle) {
-        return Some(*near.select_nth_unstable_by(middle - below, f64::total_cmp).1);
-    }
-    let later = |(at, from): (usize, &(f64, f64))| points[at + 1..].iter().map(|to| (*from, *to)).collect::<Vec<_>>();
-    let pairs = points.iter().enumerate().flat_map(later).filter(|(from, to)| is_slope(*from, *to));
-    median_of(pairs.map(|(from, to)| slope(from, to)).collect())
-}
-
-/// Of the slopes between points that are far apart, the part on either side beyond which the median is not sought.
-const FAR_EDGE: usize = 4;
 
 /// What is left of the differences along a slope.
 struct Residuals {
@@ -238,43 +234,61 @@ struct Residuals {
     noise_ns: f64,
 }
 
-impl Residuals {
-    fn along(points: &[(f64, f64)], slope: f64) -> Self {
-        let residuals: Vec<f64> = points.iter().map(|(x, y)| y - slope * x).collect();
-        let median = median_of(residuals.clone()).unwrap_or(0.0);
-        let deviation = median_of(residuals.iter().map(|residual| (residual - median).abs()).collect()).unwrap_or(0.0);
+/// Room for what is left of each difference.
+#[derive(Debug, Default)]
+struct Left {
+    list: Vec<f64>,
+    keys: Vec<i64>,
+    nth: nth::Room,
+}
+
+impl Left {
+    /// What is left of `y` along a slope.
+    fn along(&mut self, x: &[f64], y: &[i64], slope: f64) -> Residuals {
+        let Self { list, keys, nth } = self;
+        list.clear();
+        list.extend(x.iter().zip(y).map(|(x, y)| *y as f64 - slope * x));
+        keys.clear();
+        keys.extend(list.iter().copied().map(key));
+        let median = upper_middle(keys, nth).map_or(0.0, of_key);
+        keys.clear();
+        keys.extend(list.iter().map(|residual| key((residual - median).abs())));
+        let deviation = upper_middle(keys, nth).map_or(0.0, of_key);
         // The median of few is fitted to them.
-        let few = (points.len() as f64 / (points.len() as f64 - 2.0).max(1.0)).sqrt();
+        let few = (x.len() as f64 / (x.len() as f64 - 2.0).max(1.0)).sqrt();
         let noise_ns = (MAD * deviation * few).max(GRAIN_NS);
         // The mean of what lies near the median: nearly as sharp as the mean where noise is normal, and as robust. Its own
         // deviation takes the luck out of the median's where there are few.
-        let near = || residuals.iter().filter(|residual| (*residual - median).abs() <= 3.0 * noise_ns);
-        let count = near().count().max(1) as f64;
-        let middle_ns = near().sum::<f64>() / count;
-        let variance = near().map(|residual| (residual - middle_ns).powi(2)).sum::<f64>() / (count - 2.0).max(1.0);
-        Self { middle_ns, noise_ns: noise_ns.max(variance.sqrt()) }
+        let mut kept = 0;
+        for at in 0..list.len() {
+            let residual = list[at];
+            list[kept] = residual;
+            kept += usize::from((residual - median).abs() <= 3.0 * noise_ns);
+        }
+        let near = &list[..kept];
+        let count = kept.max(1) as f64;
+        let middle_ns = near.iter().sum::<f64>() / count;
+        let variance = near.iter().map(|residual| (residual - middle_ns).powi(2)).sum::<f64>() / (count - 2.0).max(1.0);
+        Residuals { middle_ns, noise_ns: noise_ns.max(variance.sqrt()) }
     }
+}
 
+impl Residuals {
     /// Whether the span is long enough for a slope to rise above the noise.
-    fn show(&self, slope: f64, points: &[(f64, f64)]) -> bool {
-        let squares: f64 = points.iter().map(|(x, _)| x * x).sum();
+    fn show(&self, slope: f64, x: &[f64]) -> bool {
+        let squares: f64 = x.iter().map(|x| x * x).sum();
         let error = self.noise_ns / squares.sqrt();
-        let errors = SLOPE_ERRORS + SLOPE_ERRORS_FEW / points.len() as f64;
+        let errors = SLOPE_ERRORS + SLOPE_ERRORS_FEW / x.len() as f64;
         error <= SLOPE_ERROR_FINE || (error <= SLOPE_ERROR_MAX && slope.abs() > errors * error)
     }
 }
 
-fn mean_ns(values: impl Iterator<Item = i64>) -> i64 {
-    let (sum, count) = values.fold((0i128, 0i128), |(sum, count), value| (sum + i128::from(value), count + 1));
-    sum.checked_div(count).map_or(0, |mean| mean as i64)
+fn mean_ns(values: &[i64]) -> i64 {
+    let sum = values.iter().fold(0i128, |sum, value| sum + i128::from(*value));
+    sum.checked_div(values.len() as i128).map_or(0, |mean| mean as i64)
 }
 
-/// The median; the middle of the two middle ones where they are two.
-fn median(mut values: Vec<i64>) -> Option<i64> {
-    median_in(&mut values)
-}
-
-/// The same of values that may be put in another order.
+/// The median of values that may be put in another order; the middle of the two middle ones where they are two.
 pub(crate) fn median_in(values: &mut [i64]) -> Option<i64> {
     let (middle, is_even) = (values.len() / 2, values.len().is_multiple_of(2));
     values.get(middle)?;
@@ -283,87 +297,5 @@ pub(crate) fn median_in(values: &mut [i64]) -> Option<i64> {
     Some(below.map_or(*upper, |below| below.midpoint(*upper)))
 }
 
-fn median_of(mut values: Vec<f64>) -> Option<f64> {
-    let middle = values.len() / 2;
-    values.get(middle)?;
-    Some(*values.select_nth_unstable_by(middle, f64::total_cmp).1)
-}
-
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    /// Ends every `gap_ns`, with differences of `of(at)`, every other collective long.
-    fn ends(count: i64, gap_ns: i64, of: impl Fn(i64, bool) -> i64) -> Vec<EndPair> {
-        let end = |at: i64| {
-            let long = at % 2 == 1;
-            let (at_ns, shortest_ns) = (at * gap_ns, if long { 1_000_000 } else { 5_000 } + at);
-            EndPair { shortest_ns, at_ns, difference_ns: of(at_ns, long) }
-        };
-        (0..count).map(end).collect()
-    }
-
-    /// Deviates by up to 700 in either direction, without a slope of its own.
-    fn chatter(at_ns: i64) -> i64 {
-        (at_ns / 1_000).wrapping_mul(2_654_435_761).rem_euclid(1_401) - 700
-    }
-
-    proptest! {
-        #[test]
-        fn the_median_slope_is_that_of_all_pairs(steps in prop::collection::vec((0i64..3, -50i64..50), 0..60), drift in -9i64..9) {
-            let mut x = 0;
-            let point = |(step, y): &(i64, i64)| {
-                x += step;
-                (x as f64, (y + drift * x) as f64)
-            };
-            let points: Vec<(f64, f64)> = steps.iter().map(point).collect();
-            let mut slopes = Vec::new();
-            for (at, (x, y)) in points.iter().enumerate() {
-                slopes.extend(points[at + 1..].iter().filter(|(later, _)| later > x).map(|(later, other)| (other - y) / (later - x)));
-            }
-            prop_assert_eq!(median_slope(&points), median_of(slopes));
-        }
-    }
-
-    #[test]
-    fn late_ends_of_long_collectives_do_not_count() {
-        let found = tie(ends(40, 1_000_000, |at, long| 3_000_000 + chatter(at) + i64::from(long) * 200_000)).expect("ends");
-        assert!((found.line.offset_ns - 3_000_000).abs() < 500, "{found:?}");
-        assert!(found.count <= 20, "{found:?}");
-    }
-
-    #[test]
-    fn a_late_majority_that_agrees_with_itself_does_not_count() {
-        let end = |at: i64| {
-            let long = at >= 8;
-            let shortest_ns = if long { 4_000_000 } else { 9_000 } + at;
-            let difference_ns = chatter(at * 1_000_000) + if long { -28_600 } else { 0 };
-            EndPair { shortest_ns, at_ns: (at * 7 % 17) * 5_000_000, difference_ns }
-        };
-        let found = tie((0..17).map(end).collect()).expect("ends");
-        assert!(found.line.offset_ns.abs() < 1_000, "{found:?}");
-    }
-
-    #[test]
-    fn a_drift_shows_where_the_span_is_long_enough() {
-        let drifting = |gap_ns| tie(ends(100, gap_ns, |at, _| at / 100_000 + chatter(at))).expect("ends").line;
-        let long = drifting(10_000_000);
-        assert!((long.drift_ppb - 10_000).abs() < 500 && long.at(0).abs() < 500, "{long:?}");
-        assert_eq!(drifting(100_000).drift_ppb, 0);
-    }
-
-    #[test]
-    fn few_ends_have_no_slope_and_none_have_no_line() {
-        assert_eq!(tie(ends(5, 1_000_000_000, |at, _| at / 1_000)).expect("ends").line.drift_ppb, 0);
-        assert!(tie(Vec::new()).is_none());
-    }
-
-    #[test]
-    fn hostile_stamps_do_not_panic() {
-        let extreme = [i64::MIN, i64::MAX, 0, -1, 1, i64::MAX - 1, i64::MIN + 1, 7, 9, 11];
-        let ends = extreme.map(|value| EndPair { shortest_ns: value, at_ns: value, difference_ns: value });
-        assert!(tie(ends.to_vec()).is_some());
-    }
-}
+mod tests;

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::ends_of_clocks::Ends;
 use super::meetings::Meetings;
 use super::sharing::SharedClock;
-use super::ties::{ENDS_MIN, Line, Tie, tie};
+use super::ties::{ENDS_MIN, Line, Room, Tie, tie};
 use crate::{Bound, Bounds};
 
 /// Ties that were found, by the two clocks and the line of the first, which says when ends were. They hold as long as the clocks
@@ -20,6 +20,7 @@ pub(crate) type KnownTies = FxHashMap<(usize, usize, Line), Option<Tie>>;
 pub(crate) fn tie_all(clocks: &mut [SharedClock], meetings: &Meetings, bounds: Option<&Bounds>, known: &mut KnownTies) {
     let mut ends = Ends::of(clocks, meetings);
     let mut reached = vec![false; clocks.len()];
+    let mut room = Room::default();
     for root in 0..clocks.len() {
         let mut frontier = VecDeque::from_iter((!reached[root]).then_some(root));
         reached[root] = true;
@@ -27,7 +28,7 @@ pub(crate) fn tie_all(clocks: &mut [SharedClock], meetings: &Meetings, bounds: O
             ends.go_through(from);
             for to in ends.shared(from, &reached) {
                 let line = clocks[from].line;
-                let found = *known.entry((from, to, line)).or_insert_with(|| tie(ends.pairs(from, line, to)));
+                let found = *known.entry((from, to, line)).or_insert_with(|| tie(ends.pairs(from, line, to), &mut room));
                 let Some(tie) = found else { continue };
                 let bound = bounds.map(|bounds| bounds.between(clocks[from].ranks[0], clocks[to].ranks[0]));
                 let line = line.then(&bound.map_or(tie.line, |bound| believed(&tie, bound)));
