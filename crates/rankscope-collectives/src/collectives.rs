@@ -45,6 +45,7 @@ impl Collectives {
     }
 
     /// Adds one.
+    #[inline]
     pub fn push(&mut self, stay: CollectiveStay<'_>) {
         let CollectiveStay { operation, span, start_ns, end_ns, group, sequence, peer } = stay;
         if self.spans.len().is_multiple_of(RUN) {
@@ -59,6 +60,7 @@ impl Collectives {
     }
 
     /// How many there are.
+    #[inline]
     pub fn len(&self) -> usize {
         self.spans.len()
     }
@@ -72,6 +74,7 @@ impl Collectives {
     ///
     /// # Panics
     /// If there are not so many, as all questions about one of them do.
+    #[inline]
     pub fn stay(&self, at: usize) -> CollectiveStay<'_> {
         let Shape { operation, group, peer } = self.shape_of(at);
         let start_ns = self.start_ns(at);
@@ -81,11 +84,13 @@ impl Collectives {
     }
 
     /// When the rank entered the one numbered `at`.
+    #[inline]
     pub fn start_ns(&self, at: usize) -> i64 {
         self.bases_ns[at / RUN].wrapping_add(self.after_ns.get(at).cast_signed())
     }
 
     /// When it entered and left it.
+    #[inline]
     pub fn stamps_ns(&self, at: usize) -> (i64, i64) {
         let start_ns = self.start_ns(at);
         (start_ns, start_ns.wrapping_add(self.stays_ns.get(at).cast_signed()))
@@ -97,16 +102,19 @@ impl Collectives {
     }
 
     /// Its sequence number.
+    #[inline]
     pub fn sequence(&self, at: usize) -> Sequence {
         Sequence::from_stored(self.sequences.get(at))
     }
 
     /// What it does.
+    #[inline]
     pub fn operation(&self, at: usize) -> &Arc<Operation> {
         &self.shape_of(at).operation
     }
 
     /// Index of its process group in the rank's list.
+    #[inline]
     pub fn group(&self, at: usize) -> u32 {
         self.shape_of(at).group
     }
@@ -138,6 +146,7 @@ impl Collectives {
         self.shapes.list.iter().map(|shape| &shape.operation).zip(counts).filter(|(_, count)| *count > 0).collect()
     }
 
+    #[inline]
     fn shape_of(&self, at: usize) -> &Shape {
         &self.shapes.list[self.shape.get(at) as usize]
     }
@@ -208,6 +217,7 @@ struct Shapes {
 }
 
 impl Shapes {
+    #[inline]
     fn number(&mut self, operation: &Arc<Operation>, group: u32, peer: Option<u32>) -> u64 {
         let is_same = |shape: &Shape| Arc::ptr_eq(&shape.operation, operation) && shape.group == group && shape.peer == peer;
         if !self.list.get(self.last as usize).is_some_and(is_same) {

@@ -22,6 +22,7 @@ impl<N: Copy + TryFrom<u64> + Into<u64>> Column<N> {
     }
 
     /// Adds one.
+    #[inline]
     pub(crate) fn push(&mut self, number: u64) {
         match (&mut *self, N::try_from(number)) {
             (Self::Narrow(list), Ok(narrow)) => list.push(narrow),
@@ -36,6 +37,7 @@ impl<N: Copy + TryFrom<u64> + Into<u64>> Column<N> {
     }
 
     /// The one numbered `at`.
+    #[inline]
     pub(crate) fn get(&self, at: usize) -> u64 {
         match self {
             Self::Narrow(list) => list[at].into(),

@@ -31,7 +31,7 @@ impl<'a> Columns<'a> {
     /// # Errors
     /// [`Error::Column`] if the next column is no such one, or damaged. The same holds for all methods.
     pub fn unsigned(&mut self) -> Result<Vec<u64>, Error> {
-        self.next(Codec::Unsigned, |column| column.each(number))
+        self.next(Codec::Unsigned, |column| column.numbers(column.rows, |value| value))
     }
 
     /// Signed numbers.
@@ -39,7 +39,7 @@ impl<'a> Columns<'a> {
     /// # Errors
     /// As [`Self::unsigned`].
     pub fn signed(&mut self) -> Result<Vec<i64>, Error> {
-        self.next(Codec::Signed, |column| column.each(|from| number(from).map(unzigzag)))
+        self.next(Codec::Signed, |column| column.numbers(column.rows, unzigzag))
     }
 
     /// Numbers in ascending order.
@@ -48,12 +48,14 @@ impl<'a> Columns<'a> {
     /// As [`Self::unsigned`].
     pub fn sorted(&mut self) -> Result<Vec<i64>, Error> {
         self.next(Codec::Sorted, |column| {
-            let mut last = None;
-            column.each(|from| {
-                let value = step(last, from)?;
-                last = Some(value);
-                Ok(value)
-            })
+            let (mut last, mut is_fine) = (None, true);
+            let values = column.numbers(column.rows, |step| {
+                let value = stepped(last, step);
+                is_fine &= value.is_some();
+                last = value.or(last);
+                value.unwrap_or_default()
+            })?;
+            if is_fine { Ok(values) } else { Err(ColumnFault::Number) }
         })
     }
 
@@ -63,13 +65,19 @@ impl<'a> Columns<'a> {
     /// As [`Self::unsigned`].
     pub fn intervals(&mut self) -> Result<Vec<(i64, i64)>, Error> {
         self.next(Codec::Intervals, |column| {
-            let mut last = None;
-            column.each(|from| {
-                let start = step(last, from)?;
-                let end = step(Some(start), from)?;
-                last = Some(end);
-                Ok((start, end))
-            })
+            let steps = column.rows.checked_mul(2).filter(|steps| *steps <= column.bytes.len()).ok_or(ColumnFault::Cut)?;
+            let mut values = Vec::with_capacity(column.rows);
+            let (mut last, mut is_end, mut is_fine) = (None, false, true);
+            column.each_number(steps, |step| {
+                let value = stepped(last, step);
+                is_fine &= value.is_some();
+                if let (Some(start), Some(end), true) = (last, value, is_end) {
+                    values.push((start, end));
+                }
+                last = value.or(last);
+                is_end = !is_end;
+            })?;
+            if is_fine { Ok(values) } else { Err(ColumnFault::Number) }
         })
     }
 
@@ -202,6 +210,40 @@ impl<'a> Column<'a> {
         if self.bytes.is_empty() { Ok(rows) } else { Err(ColumnFault::TrailingBytes) }
     }
 
+    /// `count` numbers, which take all bytes, as what `one` makes of each.
+    fn numbers<T>(&self, count: usize, mut one: impl FnMut(u64) -> T) -> Result<Vec<T>, ColumnFault> {
+        // Each takes a byte at least.
+        let mut values = Vec::with_capacity(count.min(self.bytes.len()));
+        self.each_number(count, |number| values.push(one(number)))?;
+        Ok(values)
+    }
+
+    /// The same handed to `put`, one after the other.
+    #[inline(always)]
+    fn each_number(&self, count: usize, mut put: impl FnMut(u64)) -> Result<(), ColumnFault> {
+        let (mut from, mut left) = (self.bytes, count);
+        if count > from.len() {
+            return Err(ColumnFault::Cut);
+        }
+        while left >= 8
+            && let Some(next) = from.first_chunk::<8>()
+        {
+            // Many columns have small numbers alone, of a byte each.
+            if u64::from_le_bytes(*next) & 0x8080_8080_8080_8080 == 0 {
+                next.iter().for_each(|byte| put(u64::from(*byte)));
+                from = &from[8..];
+                left -= 8;
+            } else {
+                put(number(&mut from)?);
+                left -= 1;
+            }
+        }
+        for _ in 0..left {
+            put(number(&mut from)?);
+        }
+        if from.is_empty() { Ok(()) } else { Err(ColumnFault::TrailingBytes) }
+    }
+
     /// The bytes, of which there have to be `len`.
     fn exactly(&self, len: usize) -> Result<&'a [u8], ColumnFault> {
         match self.bytes.len() {
@@ -229,14 +271,14 @@ fn collected<'a, T>(
     Ok(values)
 }
 
+#[inline(always)]
 fn number(from: &mut &[u8]) -> Result<u64, ColumnFault> {
     if from.is_empty() { Err(ColumnFault::Cut) } else { take(from).ok_or(ColumnFault::Number) }
 }
 
-/// The value behind `last`, which it may equal.
-fn step(last: Option<i64>, from: &mut &[u8]) -> Result<i64, ColumnFault> {
-    let by = number(from)?;
-    last.map_or(Ok(unzigzag(by)), |last| last.checked_add_unsigned(by).ok_or(ColumnFault::Number))
+/// The value that is `by` behind `last`, which it may equal, if there is one; the first of all by itself.
+fn stepped(last: Option<i64>, by: u64) -> Option<i64> {
+    last.map_or(Some(unzigzag(by)), |last| last.checked_add_unsigned(by))
 }
 
 fn all_differ(strings: &[&str]) -> bool {

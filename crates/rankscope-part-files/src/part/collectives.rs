@@ -96,7 +96,7 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<(RankCollectives, Vec<i64>), E
 }
 
 /// The collectives stand in runs, as many of each of `groups` as `order` says, which all are below their number. Where the runs are in that
-/// order, as those of one group are, rows are put in their place block by block; else all have to be there first.
+/// order, as those of one group are, each is put in its place as it is read; else all have to be there first.
 fn read_stays(
     reader: &Reader<'_>,
     order: &[usize],
@@ -115,20 +115,21 @@ fn read_stays(
         exposed_ns.push(row.exposed_ns);
     };
     let mut rows: Vec<Row> = Vec::new();
-    let mut left = order;
+    let mut read = 0;
     for block in reader.blocks(kinds::COLLECTIVES) {
         let block = block?;
         let mut columns = block.columns();
-        let before = rows.len();
-        read_rows(&mut columns, operations.len(), &mut rows)?;
+        read_rows(&mut columns, operations.len(), |row| {
+            match order.get(read) {
+                Some(group) if is_in_order => put(&row, *group),
+                Some(_) => rows.push(row),
+                None => {}
+            }
+            read += 1;
+        })?;
         columns.end()?;
-        let Some((own, others)) = left.split_at_checked(rows.len() - before) else { return misfit };
-        left = others;
-        if is_in_order {
-            rows.drain(..).zip(own).for_each(|(row, group)| put(&row, *group));
-        }
     }
-    if !left.is_empty() {
+    if read != order.len() {
         return misfit;
     }
     if !is_in_order {
@@ -150,7 +151,8 @@ fn places(order: &[usize], groups: usize) -> Vec<usize> {
     order.iter().map(place).collect()
 }
 
-fn read_rows(columns: &mut Columns<'_>, operations: usize, rows: &mut Vec<Row>) -> Result<(), Error> {
+/// Hands each row of a block to `put`.
+fn read_rows(columns: &mut Columns<'_>, operations: usize, mut put: impl FnMut(Row)) -> Result<(), Error> {
     let (stamps, spans, numbers) = (columns.spans()?, columns.deltas()?, columns.narrow::<usize>()?);
     let (mut sequences, mut peers) = (columns.each_option()?, columns.each_option()?);
     let (whole, exposed) = (columns.bits()?, columns.signed()?);
@@ -158,23 +160,22 @@ fn read_rows(columns: &mut Columns<'_>, operations: usize, rows: &mut Vec<Row>) 
     if numbers.iter().any(|number| *number >= operations) {
         return Err(columns.misfit("a collective is of an operation that is not there"));
     }
+    let missing = "there are not as many exposed times as collectives";
     let mut exposed = exposed.into_iter();
-    rows.reserve(stamps.len());
-    for (at, stamps_ns) in stamps.into_iter().enumerate() {
-        let exposed_ns = if whole[at] { Some(length(stamps_ns)) } else { exposed.next() };
-        let missing = || columns.misfit("there are not as many exposed times as collectives");
-        rows.push(Row {
+    for ((stamps_ns, is_whole), (span, operation)) in stamps.into_iter().zip(whole).zip(spans.into_iter().zip(numbers)) {
+        let exposed_ns = if is_whole { Some(length(stamps_ns)) } else { exposed.next() };
+        put(Row {
             stamps_ns,
-            span: SpanId(columns.one(spans[at])?),
-            operation: numbers[at],
+            span: SpanId(columns.one(span)?),
+            operation,
             sequence: Sequence::of(sequences.next().flatten()),
             peer: peers.next().flatten().map(|peer| columns.one(peer)).transpose()?,
-            exposed_ns: exposed_ns.ok_or_else(missing)?,
+            exposed_ns: exposed_ns.ok_or_else(|| columns.misfit(missing))?,
         });
     }
     match exposed.len() {
         0 => Ok(()),
-        _ => Err(columns.misfit("there are not as many exposed times as collectives")),
+        _ => Err(columns.misfit(missing)),
     }
 }
 
