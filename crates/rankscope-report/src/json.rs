@@ -1,8 +1,14 @@
 //! `report.json`: the document as text.
 
+mod indented;
+
 use std::io;
 
 use rankscope_document::{CompareDocument, Document, HistoryDocument};
+use serde::Serialize;
+use serde_json::Serializer;
+
+use self::indented::Indented;
 
 /// White space of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +35,7 @@ pub fn json(document: &Document, layout: Layout) -> String {
 pub fn write_json(document: &Document, layout: Layout, to: impl io::Write) -> io::Result<()> {
     let mut pieces = Pieces { to, piece: Vec::with_capacity(2 * PIECE_BYTES) };
     match layout {
-        Layout::Pretty => serde_json::to_writer_pretty(&mut pieces, document)?,
+        Layout::Pretty => document.serialize(&mut Serializer::with_formatter(&mut pieces, Indented::default()))?,
         Layout::Compact => serde_json::to_writer(&mut pieces, document)?,
     }
     pieces.hand_over()
