@@ -175,8 +175,7 @@ fn progress(seen: &[Seen]) -> Vec<Progress> {
             (_, true) => Phase::Step,
             _ => Phase::Unmarked,
         };
-        let wall_ns = state.progress_ns.saturating_sub(state.anchor[0]).saturating_add(state.anchor[1]);
-        let last_ns = if seen.clock.is_some() { on_job(seen, state.progress_ns) } else { wall_ns };
+        let last_ns = if seen.clock.is_some() { on_job(seen, state.progress_ns) } else { state.wall_ns(state.progress_ns) };
         Progress { count: state.progress, last_ns, phase }
     };
     seen.iter().map(of).collect()
