@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use rankscope_probe::doctor::{Advice, advise, examine as examine_clocks};
-use rankscope_witness::process::py_spy;
+use rankscope_witness::process::{on_path, py_spy};
 
 use crate::devices::Devices;
 use crate::python::{self, Python};
@@ -126,10 +126,6 @@ fn ask_devices(command: &mut Command) -> Result<Devices, String> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let said = python::answer(command, DEVICES_WITHIN)?;
     serde_json::from_str(&said).map_err(|error| error.to_string())
-}
-
-fn on_path(name: &str) -> Option<PathBuf> {
-    env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
 #[expect(unsafe_code, reason = "asked of the system")]

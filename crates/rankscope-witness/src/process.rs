@@ -59,8 +59,13 @@ pub struct Seen {
 
 /// py-spy, where it is on the path.
 pub fn py_spy() -> Option<PathBuf> {
+    on_path("py-spy")
+}
+
+/// The program called `name`, where it is on the path.
+pub fn on_path(name: &str) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
-    std::env::split_paths(&folders).map(|folder| folder.join("py-spy")).find(|path| path.is_file())
+    std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
 /// Looks at process `pid`; with `py_spy` at its Python, for as long as `within`.
