@@ -40,10 +40,17 @@ impl Executable {
         Path::new(&self.0[0])
     }
 
+    /// A process of it, whose words follow.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.0[0]);
+        command.args(&self.0[1..]);
+        command
+    }
+
     /// A process of it that becomes the command whose words follow, and ends with this process however that ends.
     pub fn tied(&self) -> Command {
-        let mut command = Command::new(&self.0[0]);
-        command.args(&self.0[1..]).args(tie_words());
+        let mut command = self.command();
+        command.args(tie_words());
         command
     }
 
@@ -93,6 +100,10 @@ mod tests {
         let script = Executable(["/bin/python", "start.py"].map(OsString::from).into());
         let words = |command: &Command| command.get_args().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>();
         assert_eq!(script.tied().get_program(), "/bin/python");
+        assert_eq!(
+            (script.command().get_program(), words(&script.command())),
+            ("/bin/python".as_ref(), vec!["start.py".to_owned()])
+        );
         assert_eq!(words(&script.tied())[..3], ["start.py", "run", "--tied"]);
         let elsewhere = words(&script.tied_by(Command::new(script.path())));
         assert_eq!(elsewhere[0], "start.py");

@@ -1,9 +1,8 @@
 //! `rankscope doctor`: its arguments, and what it prints. Translates; decides nothing.
 
-use std::process::Command;
-
-use anyhow::{Context, Result};
+use anyhow::Result;
 use rankscope_doctor::{document, examine, look_at_devices};
+use rankscope_launch::Executable;
 use rankscope_report::doctor_terminal;
 
 use crate::exit::ExitCode;
@@ -29,7 +28,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     // Some of these libraries end the process that asks them.
-    let mut devices = Command::new(std::env::current_exe().context("where this program lies is not known")?);
+    let mut devices = Executable::own()?.command();
     devices.args(["doctor", "--devices"]);
     let document = document(&examine(&mut devices));
     match args.format {
