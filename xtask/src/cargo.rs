@@ -83,18 +83,11 @@ pub(crate) fn metadata() -> Result<Metadata> {
     serde_json::from_slice(&output.stdout).context("failed to understand cargo metadata")
 }
 
-/// What others get of us, built together: with the Python package's features, which are all, so that installing that compiles it and
-/// nothing else does again.
-const SHIPPED: [&str; 4] = ["rankscope-python", "rankscope-capi", "rankscope-counted", "rankscope"];
-
-/// A release that is not optimised, but for what is counted.
-pub(crate) const SHIPPED_PROFILE: &str = "ci";
-
-/// Builds what others get of us; says in which folder of `target` it is.
-pub(crate) fn shipped(target: &Path) -> Result<PathBuf> {
-    let packages = SHIPPED.iter().flat_map(|name| ["--package", name]);
-    build(["--profile", SHIPPED_PROFILE].into_iter().chain(packages), "what is shipped")?;
-    Ok(target.join(SHIPPED_PROFILE))
+/// Builds the programs whose instructions are counted, optimised; says in which folder of `target` they are.
+pub(crate) fn counted(target: &Path) -> Result<PathBuf> {
+    const PROFILE: &str = "counted";
+    build(["--profile", PROFILE, "--package", "rankscope-counted"], "what is counted")?;
+    Ok(target.join(PROFILE))
 }
 
 /// The product, built for release into `target`.
@@ -111,12 +104,18 @@ pub(crate) fn release_with(target: &Path, feature: &str) -> Result<PathBuf> {
     Ok(folder.join("release").join("rankscope"))
 }
 
-/// A debug build of the product in `target`, with the features of everything else: with its own alone, all below it is built again.
-/// With the examples, because what examples and tests depend on asks for features, too.
-pub(crate) fn debug_binary(target: &Path) -> Result<PathBuf> {
+/// A debug build of the product, with the features of everything else: with its own alone, all below it is built again. With the
+/// examples, because what examples and tests depend on asks for features, too, and with the libraries for C. Says in which folder
+/// of `target` it is.
+pub(crate) fn debug_build(target: &Path) -> Result<PathBuf> {
     let everything = EVERYTHING.into_iter().filter(|option| *option != "--locked");
-    build(["--quiet", "--bins", "--examples"].into_iter().chain(everything), "the debug build")?;
-    Ok(target.join("debug").join("rankscope"))
+    build(["--quiet", "--lib", "--bins", "--examples"].into_iter().chain(everything), "the debug build")?;
+    Ok(target.join("debug"))
+}
+
+/// The program of that build.
+pub(crate) fn debug_binary(target: &Path) -> Result<PathBuf> {
+    Ok(debug_build(target)?.join("rankscope"))
 }
 
 fn build<'a>(selection: impl IntoIterator<Item = &'a str>, what: &str) -> Result<()> {

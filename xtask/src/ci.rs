@@ -10,15 +10,17 @@ mod page;
 mod skips;
 mod tally;
 
+use std::num::NonZero;
 use std::path::Path;
 use std::process::Command;
+use std::thread::available_parallelism;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use rankscope_testkit::{Need, REQUIRE};
 
 use crate::cargo::{self, EVERYTHING, Metadata};
-use crate::{capi, dataset, deps, docs, instructions, mpi, nvrtc, python, readme, sql, wasm};
+use crate::{capi, dataset, deps, docs, instructions, mpi, nvrtc, python, readme, shared, sql, wasm};
 use heartbeat::Heartbeat;
 use skips::Skips;
 pub(crate) use tally::Outcome;
@@ -75,7 +77,7 @@ type Stage = (&'static str, fn(&Args) -> Result<Outcome>);
 
 const STAGES: &[Stage] = &[
     ("format", |_| passed(cargo(&["fmt", "--all", "--check"]))),
-    ("deps", |_| passed(deps::run())),
+    ("deps", |_| passed(deps::run().and_then(|()| shared::run()))),
     ("clippy", |_| passed(clippy(&EVERYTHING))),
     ("features", |_| passed(features())),
     ("wasm", |_| wasm::run()),
@@ -147,7 +149,10 @@ fn features() -> Result<()> {
 fn tests() -> Result<()> {
     let has_nextest = cargo::command(["nextest", "--version"]).output().is_ok_and(|output| output.status.success());
     if has_nextest {
-        return cargo(&[&["nextest", "run", "--no-tests", "pass", "-E", NOT_OF_OTHER_STAGES], &EVERYTHING[..]].concat());
+        // One more than there are processors, because many tests wait for processes and for time to pass.
+        let at_once = (available_parallelism().map_or(1, NonZero::get) + 1).to_string();
+        let run = ["nextest", "run", "--no-tests", "pass", "--test-threads", &at_once, "-E", NOT_OF_OTHER_STAGES];
+        return cargo(&[&run, &EVERYTHING[..]].concat());
     }
     println!("cargo-nextest is not installed; cargo test does the same, with less to read");
     cargo(&[&["test", "--lib", "--bins", "--tests"], &EVERYTHING[..]].concat())
@@ -159,16 +164,15 @@ const NOT_OF_OTHER_STAGES: &str =
     "not (binary(cuda_ptx) | (package(rankscope-report) & binary(page)) | (package(rankscope) & binary(dataset)))";
 
 fn rustdoc() -> Result<()> {
-    let mut command = cargo::command(["doc", "--workspace", "--no-deps", "--locked"]);
+    let mut command = cargo::command([&["doc", "--no-deps"], &EVERYTHING[..]].concat());
     check(command.env("RUSTDOCFLAGS", "-D warnings"))
 }
 
 /// Runs every example with no arguments: each must work, or say how it is used and succeed. Those that ask the product about what
 /// they recorded find it through the environment.
 fn examples() -> Result<()> {
-    cargo(&[&["build", "--bins", "--examples"], &EVERYTHING[..]].concat())?;
     let Metadata { packages, target_directory, .. } = cargo::metadata()?;
-    let built = target_directory.join("debug");
+    let built = cargo::debug_build(&target_directory)?;
     let mut count = 0;
     for package in &packages {
         for target in package.targets.iter().filter(|target| target.kind.iter().any(|kind| kind == "example")) {

@@ -37,10 +37,13 @@ pub(crate) const ABI: u32 = 1;
 
 /// Builds and installs.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let profile = if args.debug { "dev" } else { "release" };
-    ci::cargo(&["build", "--locked", "--package", "rankscope-capi", "--profile", profile])?;
     let Metadata { packages, target_directory, .. } = cargo::metadata()?;
-    let built = target_directory.join(if args.debug { "debug" } else { "release" });
+    let built = if args.debug {
+        cargo::debug_build(&target_directory)?
+    } else {
+        ci::cargo(&["build", "--locked", "--package", "rankscope-capi", "--release"])?;
+        target_directory.join("release")
+    };
     let package = packages.iter().find(|package| package.name == "rankscope-capi").context("the library is no package")?;
     install(&args.prefix, &built, &package.version)
 }

@@ -81,8 +81,10 @@ fn find(program: &Program, built: &Path) -> Result<PathBuf> {
     }
 }
 
+/// What is counted of C is in the header, so the library need not be optimised.
 fn compile(source: &str, built: &Path) -> Result<PathBuf> {
-    let (library, folder) = (built.join("librankscope_capi.so"), built.join("counted"));
+    let library = cargo::debug_build(&cargo::metadata()?.target_directory)?.join("librankscope_capi.so");
+    let folder = built.join("counted");
     let installed = folder.join(format!("librankscope.so.{}", install_c::ABI));
     fs::create_dir_all(&folder)
         .and_then(|()| fs::copy(library, &installed))
@@ -96,7 +98,7 @@ fn compile(source: &str, built: &Path) -> Result<PathBuf> {
 }
 
 fn count(target: &Path) -> Result<Counts> {
-    let folder = cargo::shipped(target)?;
+    let folder = cargo::counted(target)?;
     let mut counts = Counts::new();
     for (name, program, path, besides) in PATHS {
         println!("counting {name}");

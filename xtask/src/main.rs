@@ -20,6 +20,7 @@ mod purity;
 mod python;
 mod readme;
 mod rig;
+mod shared;
 mod smoke;
 mod sql;
 mod venv;
@@ -66,7 +67,7 @@ enum Verb {
 
 fn main() -> ExitCode {
     let done = match Xtask::parse().verb {
-        Verb::Deps => deps::run(),
+        Verb::Deps => deps::run().and_then(|()| shared::run()),
         Verb::Ci(args) => ci::run(&args),
         Verb::FuzzSmoke(args) => smoke::run(&args),
         Verb::Bench(args) => bench::run(&args),

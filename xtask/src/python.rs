@@ -1,7 +1,7 @@
 //! The Python package: installed as a user does it, into an environment of its own, and tested there.
 //!
-//! Built in the folder of the other stages and as they build what is shipped, so that nothing is compiled twice. A machine without
-//! Python skips this, and says so; a wheel for users is `maturin build --release`.
+//! Built in the folder of the other stages, for debugging and with their features, so that nothing is compiled twice. A machine
+//! without Python skips this, and says so; a wheel for users is `maturin build --release`.
 
 use std::env;
 use std::ffi::OsString;
@@ -31,7 +31,7 @@ pub(crate) fn run() -> Result<Outcome> {
     install
         .arg(cargo::root())
         .env("CARGO_TARGET_DIR", &target)
-        .env("MATURIN_PEP517_ARGS", format!("--profile {}", cargo::SHIPPED_PROFILE));
+        .env("MATURIN_PEP517_ARGS", "--profile dev --features as-tested");
     ci::check(&mut install)?;
     let mut tests = Command::new(&python);
     tests.args(["-m", "pytest", "-p", "no:cacheprovider"]).current_dir(cargo::root()).env("PATH", first(&venv.join("bin"))?);

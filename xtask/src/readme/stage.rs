@@ -32,7 +32,7 @@ impl Stage {
             bail!("`{CARGO_RUN}` would not start rankscope: {:?}", metadata.programs().collect::<Vec<_>>());
         }
         let target = metadata.target_directory;
-        let folder = cargo::shipped(&target)?;
+        let folder = cargo::debug_build(&target)?;
         let before = env::var_os("PATH").unwrap_or_default();
         let path = env::join_paths(iter::once(folder).chain(env::split_paths(&before)));
         Ok(Self { target, path: path.context("the target folder has a colon in its name")? })
