@@ -233,15 +233,20 @@ impl<'j, 'a> Slacks<'j, 'a> {
         let meeting = job.get(meeting);
         let ends: Vec<i64> = meeting.participants.iter().map(|one| self.end_slack(one)).collect();
         for (one, slack_ns) in meeting.participants.iter().zip(comings(meeting, &ends)) {
-            if self.at(one.rank, one.piece).is_some() {
+            if self.taking_part(one).is_some() {
                 self.allow(one.rank, one.piece, slack_ns);
             }
         }
     }
 
+    /// Where a participant's part is in the list, if it is of this step. One that starts when its rank's step ends is settled by itself.
+    fn taking_part(&self, one: &Participant) -> Option<usize> {
+        self.at(one.rank, one.piece).filter(|_| self.meeting(one.rank, one.piece).is_some())
+    }
+
     /// By how much a participant could leave later; one whose part is in another step does not matter.
     fn end_slack(&self, one: &Participant) -> i64 {
-        self.at(one.rank, one.piece).map_or(i64::MAX, |at| self.slacks_ns[at])
+        self.taking_part(one).map_or(i64::MAX, |at| self.slacks_ns[at])
     }
 
     /// `piece` could start later by `slack_ns`. That is passed on to whatever it depends on.

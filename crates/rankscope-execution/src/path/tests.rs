@@ -460,6 +460,29 @@ proptest! {
         }
     }
 
+    /// Ranks' steps end when something starts, which may be a part of a collective whose others are still within theirs.
+    #[test]
+    fn a_step_that_ends_as_something_starts_forgives_no_less_than_nothing(
+        script in any_script(),
+        at in prop::collection::vec(any::<prop::sample::Index>(), 4),
+    ) {
+        let ran = script.run(None);
+        let maps = ran.maps(&[]);
+        let job = ran.job(&maps);
+        let mut windows = extents(&job);
+        for (window, at) in windows.iter_mut().zip(&at) {
+            let execution = job.ranks[window.rank];
+            window.end_ns = job.on_job_clock(window.rank, execution.start_ns(PieceId(at.index(execution.len()) as u32)));
+        }
+        let end_ns = windows.iter().map(|window| window.end_ns).max().unwrap();
+        let slacks = Slacks::of(&job, end_ns, &windows);
+        for window in &windows {
+            for id in job.ranks[window.rank].ids() {
+                prop_assert!(slacks.slack_ns(window.rank as u32, id).is_none_or(|slack_ns| slack_ns >= 0));
+            }
+        }
+    }
+
     /// Those that come together stand in order of rank; else nothing depends on it.
     #[test]
     fn the_order_of_ranks_changes_nothing(script in any_script(), shift_ns in 1..50_i64) {
