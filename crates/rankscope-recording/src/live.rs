@@ -77,7 +77,9 @@ impl<R: Read + Seek> Chunks for LiveFile<R> {
     }
 
     fn copy(&self, index: u32, words: &mut [u64]) -> bool {
-        index < self.count && self.read_at(index, words)
+        let before = self.header(index).map(|head| head[0] >> 32);
+        // A ring that is still written may hand the chunk out again while it is read.
+        before.is_some() && self.read_at(index, words) && self.header(index).map(|head| head[0] >> 32) == before
     }
 }
 
