@@ -134,7 +134,8 @@ fn start(keeping: &Keeping) -> Result<(Session, Option<TestClock>), Box<dyn std:
     }
     let pattern = path.to_string_lossy().replace('%', "%%");
     let (name, clock) = test_host::from_environment()?.map(|host| (host.name, host.clock)).unzip();
-    let options = SessionOptions::default().with_storage(Storage::File(pattern.into())).with_test_clock(clock.clone());
+    let options =
+        SessionOptions::default().with_storage(Storage::File(pattern.into())).with_test_clock(clock.clone()).with_ring_of_run();
     let session = Session::start(options)?;
     if let Some(name) = name {
         set_host_name(&name);

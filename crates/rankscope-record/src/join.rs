@@ -72,7 +72,7 @@ impl JoinedRun {
     fn start(folder: &Path, rank: u32, options: SessionOptions) -> Result<Self, Box<dyn std::error::Error>> {
         std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let file = folder.join(format!("rank-{rank}.rkr"));
-        let options = SessionOptions { storage: Storage::File(pattern::literal(&file)), ..options };
+        let options = SessionOptions { storage: Storage::File(pattern::literal(&file)), ..options.with_ring_of_run() };
         // Clocks that are bent for a test are no host's, and devices know nothing of them.
         let plugins = if options.test_clock.is_none() { plugins(rank) } else { Registry::new() };
         let test_clock = options.test_clock.clone();

@@ -1,10 +1,14 @@
 //! [`SessionOptions`]: what a session records, and where.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::store::{Overflow, Storage};
 use crate::test_clock::TestClock;
 use rankscope_recording::Categories;
+
+/// Seconds of its recording that a run wants of each of its processes, where it does not want all.
+const RING: &str = "RANKSCOPE_RING";
 
 /// Which threads a session is about.
 ///
@@ -133,6 +137,16 @@ impl SessionOptions {
         self
     }
 
+    /// The same, as a ring where the run that this process is part of wants one of all its ranks (`rankscope run --ring`): then what is
+    /// older than the run wants it makes room. Options that ask for a ring themselves keep theirs.
+    #[must_use]
+    pub fn with_ring_of_run(self) -> Self {
+        match (self.overflow, ring_of_run(std::env::var(RING).ok().as_deref())) {
+            (Overflow::Stop { max_bytes }, Some(keep)) => self.with_overflow(Overflow::Ring { max_bytes, keep }),
+            _ => self,
+        }
+    }
+
     /// The same, with or without what PyTorch's tools look for.
     #[must_use]
     pub fn with_pytorch_marks(mut self, pytorch_marks: bool) -> Self {
@@ -145,5 +159,26 @@ impl SessionOptions {
     pub fn with_test_clock(mut self, test_clock: Option<TestClock>) -> Self {
         self.test_clock = test_clock;
         self
+    }
+}
+
+/// What a run says of its ring, if that is a time.
+fn ring_of_run(said: Option<&str>) -> Option<Duration> {
+    let seconds: f64 = said?.trim().parse().ok()?;
+    Duration::try_from_secs_f64(seconds).ok().filter(|keep| !keep.is_zero())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ring_is_a_time() {
+        assert_eq!(ring_of_run(Some("60")), Some(Duration::from_secs(60)));
+        assert_eq!(ring_of_run(Some(" 0.5\n")), Some(Duration::from_millis(500)));
+        for no_time in ["", "0", "-1", "soon", "inf", "nan", "1e300"] {
+            assert_eq!(ring_of_run(Some(no_time)), None, "{no_time:?}");
+        }
+        assert_eq!(ring_of_run(None), None);
     }
 }
