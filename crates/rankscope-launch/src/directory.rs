@@ -146,6 +146,7 @@ impl Directory {
             ("RANKSCOPE_RUN_ID", OsString::from(&self.run_id)),
         ];
         variables.extend(own.map(|(name, value)| (name.to_owned(), value)));
+        variables.extend(request.ring.map(|ring| (RING.to_owned(), ring.as_secs_f64().to_string().into())));
         if request.hooks {
             // What a run around this one was told is not for this one's job.
             let plan = request.profile.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -176,6 +177,9 @@ impl Directory {
 }
 
 const PYTHON_PATH: &str = "PYTHONPATH";
+
+/// Seconds of its recording that each process keeps.
+const RING: &str = "RANKSCOPE_RING";
 
 /// The plan of profiles for the hooks; empty where there is none.
 const PROFILE: &str = "RANKSCOPE_PROFILE";

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use crate::error::Error;
 
@@ -75,6 +76,13 @@ impl Executable {
     pub(crate) fn watch(&self, run: &Path, exec: Option<&str>) -> Vec<OsString> {
         let exec = exec.into_iter().flat_map(|exec| ["--exec".into(), exec.into()]);
         self.with(["watch".into(), run.into(), "--wait".into(), "10years".into()].into_iter().chain(exec))
+    }
+
+    /// The words of a process that keeps the last `last` of the run directory `run`, reports on it, and says so in JSON.
+    pub(crate) fn keep_last(&self, run: &Path, last: Duration, because: &str) -> Vec<OsString> {
+        let last = format!("{}ms", last.as_millis());
+        let options = ["--last", &last, "--because", because, "--format", "json"].map(OsString::from);
+        self.with(["trigger".into(), run.into()].into_iter().chain(options))
     }
 
     /// The words of a process that is an agent.

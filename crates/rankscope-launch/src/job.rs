@@ -21,7 +21,7 @@ use rankscope_run::{Ending, Exit, RankEnd, now_unix_ns};
 use crate::agents::AgentProcess;
 use crate::directory::Variables;
 use crate::lines::Lines;
-use crate::on_demand::OnDemand;
+use crate::on_demand::OnSignal;
 use crate::outcome::Outcome;
 use crate::signals::{Heard, Signals};
 
@@ -105,12 +105,12 @@ impl Job {
 
     /// Waits for the job to end, and passes signals on meanwhile. When a rank fails the others are asked to end. Ranks that were
     /// asked, by us or by a signal that we pass on, are killed after `grace`; a command that runs as it is takes its own time.
-    /// With `on_demand` SIGUSR2 is not passed on.
+    /// Where SIGUSR2 is for something here it is not passed on.
     pub(crate) fn run(
         mut self,
         signals: &Signals,
         agent: Option<&AgentProcess>,
-        mut on_demand: Option<&mut OnDemand>,
+        on_signal: &mut OnSignal<'_>,
         grace: Duration,
     ) -> Outcome {
         let mut first_failure: Option<Exit> = None;
@@ -132,9 +132,7 @@ impl Job {
             }
             match signals.next(deadline) {
                 Heard::Child => agent.into_iter().for_each(AgentProcess::notice),
-                Heard::Signal { number, .. } if number == Signal::SIGUSR2 as i32 && on_demand.is_some() => {
-                    on_demand.iter_mut().for_each(|asked| asked.ask());
-                }
+                Heard::Signal { number, .. } if number == Signal::SIGUSR2 as i32 && on_signal.is_heard() => on_signal.heard(),
                 Heard::Signal { number, to_all } => {
                     let to_end = number == Signal::SIGTERM as i32 || number == Signal::SIGINT as i32;
                     if !asked && to_end {

@@ -122,6 +122,19 @@ pub enum Notice {
     /// A rank of the job became late, its steps slow, or nothing moves; or that is over.
     #[error("{0}")]
     Alarm(String),
+    /// The last moments of the run were kept, because something happened.
+    #[error("kept what came before ({because}): {summary} It is in {}", folder.display())]
+    Incident {
+        /// What happened.
+        because: String,
+        /// What its report says first.
+        summary: String,
+        /// The run directory that it is.
+        folder: PathBuf,
+    },
+    /// They were not.
+    #[error("what came before could not be kept: {0}")]
+    NoIncident(#[source] Error),
     /// Nobody watches whether the job makes progress.
     #[error("the job is not watched: {0}")]
     NotWatched(String),

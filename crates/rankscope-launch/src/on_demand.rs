@@ -1,4 +1,5 @@
-//! SIGUSR2 to `rankscope run --profile on-signal`: the job's next steps are profiled, as `rankscope trigger` would have them.
+//! SIGUSR2 to `rankscope run`: with `--profile on-signal` the job's next steps are profiled, as `rankscope trigger` would have them; with
+//! `--ring` what came before is kept.
 //!
 //! The signal stays here. Who sends it to the job itself ends most programs, which do not expect it.
 
@@ -8,9 +9,31 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use crate::directory::Directory;
+use crate::incident::Ask;
 use crate::notice::{Notice, Observer};
 use crate::profile::{ProfilePlan, Windows};
 use crate::trigger::{TriggerError, TriggerRequest, Triggered, trigger};
+
+/// What SIGUSR2 is for.
+pub(crate) struct OnSignal<'a> {
+    /// What comes next.
+    pub(crate) profile: Option<&'a mut OnDemand>,
+    /// What came before.
+    pub(crate) keep: Ask,
+}
+
+impl OnSignal<'_> {
+    /// Whether it is for anything here; else it is the job's.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.profile.is_some() || self.keep.is_heard()
+    }
+
+    /// Somebody sent it.
+    pub(crate) fn heard(&mut self) {
+        self.profile.iter_mut().for_each(|profile| profile.ask());
+        self.keep.keep("asked for by SIGUSR2");
+    }
+}
 
 /// Whom to ask, and what for.
 pub(crate) struct OnDemand {

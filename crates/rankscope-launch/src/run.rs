@@ -15,9 +15,10 @@ use crate::collect::Collection;
 use crate::directory::{Directory, Place, Variables};
 use crate::error::Error;
 use crate::finish::{Finish, finish};
+use crate::incident::{Ask, Incidents};
 use crate::job::Job;
 use crate::notice::{Notice, Observer};
-use crate::on_demand::OnDemand;
+use crate::on_demand::{OnDemand, OnSignal};
 use crate::outcome::{Outcome, not_started};
 use crate::profile::ProfilePlan;
 use crate::signals::Signals;
@@ -45,6 +46,8 @@ pub struct Request {
     pub profile: Option<ProfilePlan>,
     /// How long nothing may be printed or recorded before it is looked for why; none does not look.
     pub on_hang: Option<Duration>,
+    /// Have ranks that record themselves keep only so much of it, and keep that of all of them whenever something happens.
+    pub ring: Option<Duration>,
     /// Watch the job by the live pages of its ranks and tell of alarms.
     pub watch: Option<Watching>,
     /// Align and report at the end of the job.
@@ -123,18 +126,23 @@ pub(crate) fn run_in(
     let environment =
         directory.as_ref().map_or_else(|| request.variables(), |directory| directory.environment(request, &**observer));
     let mut on_demand = OnDemand::of(request.profile.as_ref(), directory.as_ref(), observer);
+    let incidents = Incidents::start(request.ring, directory.as_ref(), observer);
+    let ask = incidents.as_ref().map_or_else(Ask::nobody, Incidents::ask);
     let watcher = match (&directory, &request.watch) {
-        (Some(directory), Some(watching)) => Watcher::start(watching, directory, observer),
+        (Some(directory), Some(watching)) => Watcher::start(watching, directory, observer, ask.clone()),
         _ => None,
     };
     let ended = Job::start(&command, request.ranks, environment, request.aside).map(|job| {
-        let watch = watch(request.on_hang, &job, directory.as_ref(), observer);
-        let outcome = job.run(signals, agent.as_ref(), on_demand.as_mut(), request.grace);
+        let watch = watch(request.on_hang, &job, directory.as_ref(), observer, ask.clone());
+        let mut on_signal = OnSignal { profile: on_demand.as_mut(), keep: ask.clone() };
+        let outcome = job.run(signals, agent.as_ref(), &mut on_signal, request.grace);
         watch.into_iter().for_each(Watch::end);
         outcome
     });
     on_demand.into_iter().for_each(OnDemand::end);
     watcher.into_iter().for_each(Watcher::end);
+    drop(ask);
+    incidents.into_iter().for_each(Incidents::end);
     if let Some(agent) = agent {
         agent.stop();
     }
@@ -161,9 +169,15 @@ pub(crate) fn run_in(
 }
 
 /// Watches whether `job` makes progress, where that is wanted and there is a place for what is found.
-fn watch(after: Option<Duration>, job: &Job, directory: Option<&Directory>, observer: &Arc<dyn Observer>) -> Option<Watch> {
+fn watch(
+    after: Option<Duration>,
+    job: &Job,
+    directory: Option<&Directory>,
+    observer: &Arc<dyn Observer>,
+    ask: Ask,
+) -> Option<Watch> {
     let run = directory?.path().to_owned();
-    Watch::start(Watched { after: after?, run, processes: job.processes(), printed: job.printed() }, observer)
+    Watch::start(Watched { after: after?, run, processes: job.processes(), printed: job.printed(), ask }, observer)
 }
 
 fn words(command: &[OsString]) -> Vec<String> {

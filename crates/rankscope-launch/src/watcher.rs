@@ -5,6 +5,7 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -12,10 +13,12 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use rankscope_run::{SideFile, read_side_text};
 
 use crate::directory::Directory;
 use crate::error::Error;
 use crate::executable::Executable;
+use crate::incident::Ask;
 use crate::notice::{Notice, Observer};
 
 /// How a job is watched.
@@ -36,12 +39,13 @@ const STOP_WITHIN: Duration = Duration::from_secs(3);
 
 impl Watcher {
     /// Watches the job in `directory` from now on, if this node is the one that does; if that cannot be, says so in one line.
-    pub(crate) fn start(watching: &Watching, directory: &Directory, observer: &Arc<dyn Observer>) -> Option<Self> {
+    /// Each alarm that begins has what came before kept by `ask`.
+    pub(crate) fn start(watching: &Watching, directory: &Directory, observer: &Arc<dyn Observer>, ask: Ask) -> Option<Self> {
         if !directory.leads() {
             return None;
         }
         let heard = Arc::clone(observer);
-        match try_start(watching, directory, heard) {
+        match try_start(watching, directory, heard, ask) {
             Ok(watcher) => Some(watcher),
             Err(error) => {
                 observer.notice(&Notice::NotWatched(error.to_string()));
@@ -65,7 +69,7 @@ impl Watcher {
     }
 }
 
-fn try_start(watching: &Watching, directory: &Directory, observer: Arc<dyn Observer>) -> Result<Watcher, Error> {
+fn try_start(watching: &Watching, directory: &Directory, observer: Arc<dyn Observer>, ask: Ask) -> Result<Watcher, Error> {
     let own = Executable::own()?;
     let mut command = own.tied();
     // A group of its own, which no signal of the terminal reaches: it shall see the job's end.
@@ -73,9 +77,15 @@ fn try_start(watching: &Watching, directory: &Directory, observer: Arc<dyn Obser
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
     let mut child = command.spawn().map_err(Error::NoProcess)?;
     let said = child.stdout.take();
+    let log = directory.path().join("alarms.jsonl");
     let hear = move || {
         let lines = said.into_iter().flat_map(|said| BufReader::new(said).lines().map_while(Result::ok));
-        lines.for_each(|line| observer.notice(&Notice::Alarm(line)));
+        lines.for_each(|line| {
+            if ask.is_heard() && has_begun(&log) {
+                ask.keep(&line);
+            }
+            observer.notice(&Notice::Alarm(line));
+        });
     };
     match thread::Builder::new().name("rankscope-alarms".to_owned()).spawn(hear) {
         Ok(lines) => Ok(Watcher { child, lines }),
@@ -85,4 +95,11 @@ fn try_start(watching: &Watching, directory: &Directory, observer: Arc<dyn Obser
             Err(Error::NoProcess(error))
         }
     }
+}
+
+/// Whether the last alarm that was written down begins, rather than ends. It is written before it is said.
+fn has_begun(log: &Path) -> bool {
+    let text = read_side_text(log, SideFile::Record).unwrap_or_default();
+    let last: Option<serde_json::Value> = text.lines().last().and_then(|line| serde_json::from_str(line).ok());
+    last.is_some_and(|alarm| alarm["cleared_ns"].is_null())
 }

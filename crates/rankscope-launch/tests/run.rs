@@ -35,6 +35,7 @@ fn request(at: &Path, ranks: Option<u32>, command: &[&str]) -> Request {
         hooks: false,
         profile: None,
         on_hang: None,
+        ring: None,
         watch: None,
         report: false,
         collect: Vec::new(),

@@ -50,6 +50,11 @@ pub(crate) struct Args {
     /// Have the shell run this for each alarm, as `rankscope watch --exec` does; watches
     #[arg(long, value_name = "CMD")]
     on_alarm: Option<String>,
+    /// Have ranks that record themselves keep only the last DURATION, as 60s or 5min, in a ring. When an alarm is raised, the job stands
+    /// still (--on-hang), or SIGUSR2 comes to this process, that of all ranks is kept in incidents/ of the run, aligned and reported,
+    /// while the job goes on; watches. `rankscope trigger RUN --last` does so by hand
+    #[arg(long, value_name = "DURATION", value_parser = ring)]
+    ring: Option<Duration>,
     /// Record the job's collectives through the profiler plugin of NCCL and RCCL, without a change to the job. A plugin that
     /// NCCL_PROFILER_PLUGIN names is called, too
     #[arg(long)]
@@ -112,7 +117,8 @@ fn request(args: Args) -> Result<Request> {
         hooks: !args.job.no_hooks,
         profile: args.profile,
         on_hang: args.on_hang,
-        watch: (args.watch || args.on_alarm.is_some()).then_some(Watching { exec: args.on_alarm }),
+        ring: args.ring,
+        watch: (args.watch || args.on_alarm.is_some() || args.ring.is_some()).then_some(Watching { exec: args.on_alarm }),
         report: !args.no_report,
         grace: args.job.grace(),
         map: args.map,
@@ -153,6 +159,15 @@ fn patience(text: &str) -> Result<Duration, String> {
     let duration = humantime::parse_duration(text).map_err(|error| error.to_string())?;
     if duration < PATIENCE_MIN { Err("less than half a second; give a time such as 300s".to_owned()) } else { Ok(duration) }
 }
+
+/// How much of it is kept.
+fn ring(text: &str) -> Result<Duration, String> {
+    let duration = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    if duration < RING_MIN { Err("less than a second; give a time such as 60s".to_owned()) } else { Ok(duration) }
+}
+
+/// Less is no minute before anything: clocks of recordings are read once a second.
+const RING_MIN: Duration = Duration::from_secs(1);
 
 /// Less is no standstill: a rank may take so long to say two lines.
 const PATIENCE_MIN: Duration = Duration::from_millis(500);

@@ -1,4 +1,4 @@
-//! `rankscope trigger`: its arguments, and what it prints. `rankscope-launch` asks the ranks.
+//! `rankscope trigger`: its arguments, and what it prints. `rankscope-launch` asks the ranks, or keeps what they recorded.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -6,21 +6,27 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::ValueEnum;
+use rankscope_document::{Document, NoteLevel};
 use rankscope_launch::{
-    Detail, ProfiledTogether, TogetherRequest, TriggerProgress, TriggerRequest, Triggered, profile_together, stop_switch,
-    trigger,
+    Detail, Incident, IncidentRequest, ProfiledTogether, TogetherRequest, TriggerProgress, TriggerRequest, Triggered,
+    keep_incident, profile_together, stop_switch, trigger,
 };
+use rankscope_run::KeptLast;
 use serde_json::json;
 
 use crate::exit::ExitCode;
 use crate::output::{self, Format};
+use crate::report;
 use crate::run::ranks;
 
-/// Profile the next steps of a job that runs, on all its ranks.
+/// Profile the next steps of a job that runs on all its ranks, or keep its last moments.
 ///
 /// The job must have been started by `rankscope run`, without --no-hooks, and count steps: calls of a torch optimizer's step(), or
 /// JAX's StepTraceAnnotation. All ranks profile the same steps. Their traces are in the run directory when this ends. With --in it needs
 /// neither: torch's own processes ask the agent of their node, if they run with KINETO_USE_DAEMON=1, and begin at one instant.
+///
+/// With --last nobody is asked for anything: what ranks that record themselves have recorded is read while they go on, and kept in
+/// incidents/ of the run, aligned and reported. It works on every run that records itself; `rankscope run --ring` keeps it small.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The run directory
@@ -39,6 +45,13 @@ pub(crate) struct Args {
     /// With --in: only these ranks
     #[arg(long, value_name = "RANKS", value_delimiter = ',', requires = "after")]
     ranks: Option<Vec<u32>>,
+    /// Keep this much of what ranks have recorded until now, as 60s
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration,
+        conflicts_with_all = ["after", "steps", "details", "answer_within"])]
+    last: Option<Duration>,
+    /// With --last: why, for whoever reads incident.json
+    #[arg(long, value_name = "TEXT", requires = "last", default_value = "asked for by hand", hide_default_value = true)]
+    because: String,
     /// How many steps to profile
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     steps: u32,
@@ -78,6 +91,9 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         let request = TogetherRequest { run: args.run, after, duration, iterations: args.iterations, ranks: args.ranks };
         return together(&request, args.format);
     }
+    if let Some(last) = args.last {
+        return keep(&IncidentRequest { run: args.run, last, because: args.because }, args.format);
+    }
     let mut request = TriggerRequest::new(args.run, args.steps);
     request.details = args.details.into_iter().map(DetailArg::detail).collect::<BTreeSet<_>>();
     request.answer_within = Duration::from_secs(args.answer_within);
@@ -99,6 +115,51 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     })?;
     let all = done.not_profiled.is_empty() && done.silent.is_empty();
     Ok(if all { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Keeps the last moments and reports on them as on a run, which they are.
+fn keep(request: &IncidentRequest, format: Format) -> Result<ExitCode> {
+    let incident = keep_incident(request)?;
+    for problem in &incident.problems {
+        output::remark(&format!("rankscope: {problem}"));
+    }
+    let (document, written) = report::into_run(&incident.folder)?;
+    match format {
+        Format::Json => output::answer(
+            &json!({
+                "incident": incident.folder,
+                "recordings": incident.kept.len(),
+                "problems": incident.problems.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                "summary": summary(&document),
+            })
+            .to_string(),
+        )?,
+        Format::Table => {
+            output::remark(&kept(&incident));
+            report::say(&document, format, written, None)?;
+        }
+    }
+    Ok(if incident.problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The first thing to know of it.
+fn summary(document: &Document) -> String {
+    let advice = document.advice.first().map(|advice| format!("{}.", advice.title));
+    let finding = || document.notes.iter().find(|note| note.level == NoteLevel::Finding).map(|note| note.text.clone());
+    advice.or_else(finding).unwrap_or_else(|| "its report has no finding.".to_owned())
+}
+
+fn kept(incident: &Incident) -> String {
+    let spans = incident.kept.iter().filter_map(|(_, kept)| match kept {
+        KeptLast::Last { span, .. } => Some(*span),
+        KeptLast::Whole => None,
+    });
+    let longest = spans.max().map(|span| format!(", up to {:.1} s of each", span.as_secs_f64())).unwrap_or_default();
+    let recordings = match incident.kept.len() {
+        1 => "1 recording".to_owned(),
+        count => format!("{count} recordings"),
+    };
+    format!("kept the end of {recordings}{longest}, in {}", incident.folder.display())
 }
 
 fn together(request: &TogetherRequest, format: Format) -> Result<ExitCode> {

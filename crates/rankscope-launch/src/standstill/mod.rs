@@ -22,6 +22,7 @@ use rankscope_witness::{ras, tree};
 
 use crate::error::Error;
 use crate::executable::Executable;
+use crate::incident::Ask;
 use crate::name;
 use crate::notice::{Notice, Observer};
 use patience::Patience;
@@ -37,6 +38,8 @@ pub(crate) struct Watched {
     pub(crate) processes: Vec<(Option<u32>, u32)>,
     /// Bytes that ranks have printed; none where they print past this process.
     pub(crate) printed: Option<Arc<AtomicU64>>,
+    /// Who keeps what came before.
+    pub(crate) ask: Ask,
 }
 
 /// Somebody who watches.
@@ -82,6 +85,7 @@ fn watch(watched: &Watched, over: &Receiver<()>, observer: &dyn Observer) {
         if !patience.is_over(signs, Instant::now()) {
             continue;
         }
+        watched.ask.keep("the job stands still");
         observer.notice(&match judged(watched, over) {
             Ok(Some((folder, summary))) => Notice::StandsStill { after: watched.after, summary, folder },
             Ok(None) => return,

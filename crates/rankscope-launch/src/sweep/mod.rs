@@ -97,6 +97,7 @@ fn run_request(request: &SweepRequest, sweep: &Sweep) -> Request {
         hooks: sweep.options.hooks,
         profile: None,
         on_hang: None,
+        ring: None,
         watch: None,
         report: request.report,
         collect: sweep.options.collect.clone(),

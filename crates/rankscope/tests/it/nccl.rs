@@ -139,6 +139,8 @@ fn a_job_whose_kernels_never_end_is_judged_and_raises_an_alarm_while_it_hangs() 
         "--no-report",
         "--on-hang",
         "12s",
+        "--ring",
+        "60s",
         "--on-alarm",
         &on_alarm,
         "--out",
@@ -169,10 +171,21 @@ fn a_job_whose_kernels_never_end_is_judged_and_raises_an_alarm_while_it_hangs() 
     assert!(
         fs::read_to_string(run.join("alarms.jsonl")).expect("written").starts_with(passed_on.lines().next().expect("a line"))
     );
+    // What came before the standstill is kept, of all ranks; the alarm after it is part of the same minute.
+    let incidents = || fs::read_dir(run.join("incidents")).into_iter().flatten().flatten().map(|entry| entry.path());
+    wait_for("an incident", || incidents().any(|folder| folder.join("report/report.json").exists()));
+    let folders: Vec<_> = incidents().collect();
+    let read = |name: &str| serde_json::from_slice(&fs::read(folders[0].join(name)).expect("read")).expect("JSON");
+    let (about, report): (Value, Value) = (read("incident.json"), read("report/report.json"));
+    assert_eq!((folders.len(), &about["because"]), (1, &Value::from("the job stands still")), "{about}");
+    assert_eq!(about["recordings"].as_array().map(Vec::len), Some(8), "{about}");
+    let groups = report["collectives"]["groups"].as_array().expect("a list");
+    assert!(groups.iter().any(|group| group["kind"] == "all_reduce" && group["ranks"] == 8), "{groups:?}");
     running.terminate();
     let said = running.ended();
     let errors = String::from_utf8_lossy(&said.stderr);
     assert!(errors.contains("Nothing has moved for"), "{errors}");
+    assert!(errors.contains("kept what came before (the job stands still)"), "{errors}");
 }
 
 #[test]

@@ -1,0 +1,140 @@
+//! `--ring`: whoever keeps an incident when something happens in a job that runs here.
+//!
+//! Each is kept and reported by a process of its own, `rankscope trigger RUN --last`, which may fail and harms nobody. What happens
+//! while the last incident is still within the ring is part of that, and makes no other.
+
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::directory::Directory;
+use crate::error::Error;
+use crate::executable::Executable;
+use crate::notice::{Notice, Observer};
+
+/// Incidents of one run, at most: a job with more of them has one that lasts.
+const INCIDENTS_MAX: usize = 8;
+
+/// How long keeping and reporting one may take.
+const KEPT_WITHIN: Duration = Duration::from_secs(120);
+
+/// Somebody who keeps.
+pub(crate) struct Incidents {
+    asks: Sender<String>,
+    thread: JoinHandle<()>,
+}
+
+/// By which others ask, each with the reason.
+#[derive(Clone)]
+pub(crate) struct Ask(Option<Sender<String>>);
+
+impl Ask {
+    /// Nobody listens.
+    pub(crate) fn nobody() -> Self {
+        Self(None)
+    }
+
+    /// Whether somebody listens.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Has what was recorded until now kept.
+    pub(crate) fn keep(&self, because: &str) {
+        // Whoever is gone has no run to keep anything of.
+        self.0.iter().for_each(|asks| drop(asks.send(because.to_owned())));
+    }
+}
+
+impl Incidents {
+    /// Keeps the last `ring` of the run in `directory` whenever somebody asks, if this process is the one that leads its job.
+    pub(crate) fn start(ring: Option<Duration>, directory: Option<&Directory>, observer: &Arc<dyn Observer>) -> Option<Self> {
+        let (ring, directory) = (ring?, directory.filter(|directory| directory.manifest.is_some())?);
+        let (run, heard_by, (asks, asked)) = (directory.path().to_owned(), Arc::clone(observer), channel());
+        let keep = move || Keeper { run, ring, observer: heard_by }.serve(&asked);
+        match Builder::new().name("rankscope-incidents".to_owned()).spawn(keep) {
+            Ok(thread) => Some(Self { asks, thread }),
+            Err(error) => {
+                observer.notice(&Notice::NoIncident(Error::NoProcess(error)));
+                None
+            }
+        }
+    }
+
+    /// How to ask it.
+    pub(crate) fn ask(&self) -> Ask {
+        Ask(Some(self.asks.clone()))
+    }
+
+    /// The job is over: what was asked for is kept, and then no more. Others who can ask have to be gone.
+    pub(crate) fn end(self) {
+        drop(self.asks);
+        // It says by itself what went wrong.
+        let _ended = self.thread.join();
+    }
+}
+
+struct Keeper {
+    run: PathBuf,
+    ring: Duration,
+    observer: Arc<dyn Observer>,
+}
+
+impl Keeper {
+    fn serve(&self, asked: &Receiver<String>) {
+        let (mut count, mut last): (usize, Option<Instant>) = (0, None);
+        for because in asked {
+            let is_part_of_last = last.is_some_and(|last| last.elapsed() < self.ring);
+            if is_part_of_last || count == INCIDENTS_MAX {
+                continue;
+            }
+            last = Some(Instant::now());
+            count += 1;
+            self.observer.notice(&match self.keep(&because) {
+                Ok((folder, summary)) => Notice::Incident { because, folder, summary },
+                Err(error) => Notice::NoIncident(error),
+            });
+        }
+    }
+
+    /// Where it lies, and the first thing that its report says.
+    fn keep(&self, because: &str) -> Result<(PathBuf, String), Error> {
+        let own = Executable::own()?;
+        let mut command = own.tied();
+        command.args(own.keep_last(&self.run, self.ring, because));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().map_err(Error::NoProcess)?;
+        let output = ended(child)?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        match document["incident"].as_str() {
+            Some(folder) => Ok((folder.into(), document["summary"].as_str().unwrap_or_default().to_owned())),
+            None => Err(Error::Report(last_line(&said).unwrap_or("its process failed").to_owned())),
+        }
+    }
+}
+
+fn ended(child: Child) -> Result<std::process::Output, Error> {
+    let pid = nix::unistd::Pid::from_raw(child.id().cast_signed());
+    let (done, waited) = channel::<()>();
+    let watch = std::thread::spawn(move || {
+        if waited.recv_timeout(KEPT_WITHIN) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            let _gone = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL);
+        }
+    });
+    let output = child.wait_with_output().map_err(Error::NoProcess);
+    drop(done);
+    let _ended = watch.join();
+    output
+}
+
+/// Of what a process said, without its name.
+fn last_line(said: &str) -> Option<&str> {
+    let line = said.lines().rev().find(|line| !line.trim().is_empty())?;
+    Some(line.strip_prefix("rankscope: ").unwrap_or(line))
+}
