@@ -11,6 +11,7 @@ from rankscope._recording.schedule import RecordingWarning
 
 _RAW_DIR = "RANKSCOPE_RAW_DIR"
 _RUN_DIR = "RANKSCOPE_RUN_DIR"
+_RING = "RANKSCOPE_RING"
 
 # What `Recorded.save` writes; a recording itself is the first.
 _LIVE = ".rkr"
@@ -27,6 +28,10 @@ class Place:
     """Written when the recording stops."""
     clocks: str | None = None
     """Readings of devices' clocks."""
+    page: tuple[str, int] | None = None
+    """The run and the rank by which this process is watched while it runs."""
+    ring_s: float | None = None
+    """How much of its recording the run wants kept; None for all."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +43,23 @@ class Size:
     keep_earlier: int
 
 
-def session_at(live: str | None, size: Size, *, idle: bool, clocks: str | None = None) -> _native.Session:
+def session_at(
+    live: str | None,
+    size: Size,
+    *,
+    idle: bool,
+    clocks: str | None = None,
+    page: tuple[str, int] | None = None,
+) -> _native.Session:
     """A session into a live file, or into memory."""
     return _native.Session(
-        live, idle=idle, max_bytes=size.max_bytes, ring_s=size.ring_s, keep_earlier=size.keep_earlier, clocks=clocks
+        live,
+        idle=idle,
+        max_bytes=size.max_bytes,
+        ring_s=size.ring_s,
+        keep_earlier=size.keep_earlier,
+        clocks=clocks,
+        page=page,
     )
 
 
@@ -75,4 +93,15 @@ def _of_run(clock_sync: bool) -> Place | None:
         )
         return None
     clocks = os.path.join(run, "clock", f"snapshots-rank{rank}.jsonl") if run is not None and clock_sync else None
-    return Place(live=os.path.join(raw.replace("%", "%%"), f"rank-{rank}.rkr"), clocks=clocks)
+    page = (run, rank) if run is not None else None
+    live = os.path.join(raw.replace("%", "%%"), f"rank-{rank}.rkr")
+    return Place(live=live, clocks=clocks, page=page, ring_s=_ring_of_run())
+
+
+def _ring_of_run() -> float | None:
+    """What `rankscope run --ring` wants kept; what is no time wants nothing."""
+    try:
+        seconds = float(os.environ.get(_RING, ""))
+    except ValueError:
+        return None
+    return seconds if 0 < seconds < float("inf") else None

@@ -7,6 +7,7 @@ import json
 import os
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +51,7 @@ class profile:  # noqa: N801 (torch's name)
             own beside the recording's, which has to be one that lives in a folder.
         acc_events: Whether `key_averages` sums up all cycles, and not the last.
         max_bytes: How large a recording may become. What comes then is dropped, and counted.
-        keep_last_s: Keeps only about the last so many seconds.
+        keep_last_s: Keeps only about the last so many seconds; without it what `rankscope run --ring` says, if anything.
         keep_earlier: How many recordings that were there before are kept beside the new one.
     """
 
@@ -109,6 +110,8 @@ class profile:  # noqa: N801 (torch's name)
         self._process, self._is_started, self._has_warned = os.getpid(), True, False
         self._sources, self._exported = Sources(self._wanted), place.exported
         has_cycles = self._schedule is not always
+        if self._size.ring_s is None:
+            self._size = replace(self._size, ring_s=place.ring_s)
         self._window = Window(place, self._size, has_cycles=has_cycles, accumulates=self._accumulates)
         for key, value in self._metadata.items():
             self._window.say(key, value)

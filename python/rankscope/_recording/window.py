@@ -117,8 +117,8 @@ class Window:
         return self._last
 
     def _session(self, path: str | None, *, idle: bool) -> _native.Session:
-        clocks = self._place.clocks if path is not None else None
-        session = session_at(path, self._size, idle=idle, clocks=clocks)
+        clocks, page = (self._place.clocks, self._place.page) if path is not None else (None, None)
+        session = session_at(path, self._size, idle=idle, clocks=clocks, page=page)
         for key, value in self._metadata.items():
             _native.metadata(key, value)
         return session

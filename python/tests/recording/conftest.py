@@ -17,7 +17,7 @@ import rankscope
 @pytest.fixture(autouse=True)
 def no_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test is part of a run but by its own word."""
-    for name in ("RANKSCOPE_RAW_DIR", "RANKSCOPE_RUN_DIR", "RANK", "WORLD_SIZE"):
+    for name in ("RANKSCOPE_RAW_DIR", "RANKSCOPE_RUN_DIR", "RANKSCOPE_RING", "RANK", "WORLD_SIZE"):
         monkeypatch.delenv(name, raising=False)
 
 

@@ -270,6 +270,40 @@ def test_a_rank_of_a_run_records_into_it(tmp_path):
     assert [rank["rank"] for rank in json.loads(reported.stdout)["ranks"]] == [0, 1]
 
 
+def test_a_run_watches_its_ranks_and_keeps_what_they_did_last(run, tmp_path):
+    (tmp_path / "train.py").write_text(
+        textwrap.dedent("""
+        import pathlib, time, rankscope
+        with rankscope.profile() as profile:
+            for _ in range(400):
+                with rankscope.record_function("work"):
+                    time.sleep(0.01)
+                profile.step()
+                if pathlib.Path("done").exists():
+                    break
+        """)
+    )
+    run = [sys.executable, "-m", "rankscope", "run", "-n", "2", "--no-clock", "--no-report", "--ring", "60s", "--out", "job"]
+    with subprocess.Popen([*run, "--", sys.executable, "train.py"], cwd=tmp_path, stderr=subprocess.PIPE, text=True) as job:
+        pages = [tmp_path / "job" / "live" / f"rank-{rank}.page" for rank in range(2)]
+        deadline = time.monotonic() + 60
+        while not all(page.exists() for page in pages) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        time.sleep(0.5)
+        seen = command("top", tmp_path / "job", "--once", "--format", "json")
+        kept = command("trigger", tmp_path / "job", "--last", "60s", "--format", "json")
+        (tmp_path / "done").touch()
+        said = job.communicate(timeout=60)[1]
+    assert job.returncode == 0, said
+    assert seen.returncode == 0, seen.stderr
+    assert [rank["rank"] for rank in json.loads(seen.stdout)["ranks"]] == [0, 1]
+    assert kept.returncode == 0, kept.stderr
+    incident = json.loads(kept.stdout)
+    assert incident["recordings"] == 2 and not incident["problems"]
+    reported = command("report", incident["incident"], "--format", "json")
+    assert [rank["rank"] for rank in json.loads(reported.stdout)["ranks"]] == [0, 1]
+
+
 def test_a_run_without_ranks_is_said(run):
     done = run(
         program("""

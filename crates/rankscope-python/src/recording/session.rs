@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use rankscope_record::live::Told;
 use rankscope_record::plugins::Registry;
 use rankscope_record::snapshots::{SnapshotOptions, SnapshotTaker, TracerReader};
 use rankscope_record::{
@@ -21,14 +22,20 @@ const NOTHING: Categories = Category::CUDA_PROFILER_RANGE.alone();
 
 /// A session that runs. It is stopped with this object, unless it was before.
 #[pyclass(frozen, module = "rankscope._native", name = "Session")]
-pub(crate) struct PySession(Session);
+pub(crate) struct PySession {
+    session: Session,
+    /// By which the job is watched while it runs; none where the process is no rank of a run.
+    page: Mutex<Option<Told>>,
+}
 
 #[pymethods]
 impl PySession {
     /// Starts one, into the live file `path`, or in memory. One that is `idle` records nothing until it is told to, but keeps the
-    /// recording that others join. Where there are devices with clocks, they are read into the file `clocks`.
+    /// recording that others join. Where there are devices with clocks, they are read into the file `clocks`. With `page`, a run directory and a
+    /// rank, whoever watches the run sees where this process is.
     #[new]
-    #[pyo3(signature = (path, *, idle, max_bytes, ring_s, keep_earlier, clocks))]
+    #[pyo3(signature = (path, *, idle, max_bytes, ring_s, keep_earlier, clocks, page))]
+    #[expect(clippy::too_many_arguments, reason = "Python gives all but the first by name")]
     fn new(
         py: Python<'_>,
         path: Option<PathBuf>,
@@ -37,35 +44,40 @@ impl PySession {
         ring_s: Option<f64>,
         keep_earlier: u32,
         clocks: Option<PathBuf>,
+        page: Option<(PathBuf, u32)>,
     ) -> PyResult<Self> {
         let options = SessionOptions::default()
             .with_storage(path.map_or(Storage::Memory, Storage::File))
             .with_keep_earlier(keep_earlier)
             .with_categories(if idle { NOTHING } else { Categories::ALL })
             .with_overflow(overflow(max_bytes, ring_s)?);
-        py.detach(|| Session::start_with(options, device_clocks(clocks))).map(Self).map_err(raised)
+        let session = py.detach(|| Session::start_with(options, device_clocks(clocks))).map_err(raised)?;
+        // A rank that cannot be watched is recorded all the same.
+        let page = page.and_then(|(run, rank)| Told::begin(&run, rank, None).ok());
+        Ok(Self { session, page: Mutex::new(page) })
     }
 
     /// Records from now on, or does not.
     fn record(&self, py: Python<'_>, wanted: bool) -> PyResult<()> {
         let categories = if wanted { Categories::ALL } else { NOTHING };
-        py.detach(|| self.0.set_categories(categories)).map_err(raised)
+        py.detach(|| self.session.set_categories(categories)).map_err(raised)
     }
 
     /// The live file it records into.
     fn live_file(&self, py: Python<'_>) -> PyResult<Option<PathBuf>> {
-        let recorded = py.detach(|| self.0.snapshot()).map_err(raised)?;
+        let recorded = py.detach(|| self.session.snapshot()).map_err(raised)?;
         Ok(recorded.live_file().map(ToOwned::to_owned))
     }
 
     /// What was recorded so far.
     fn snapshot(&self, py: Python<'_>) -> PyResult<Recorded> {
-        py.detach(|| self.0.snapshot()).map(Recorded).map_err(raised)
+        py.detach(|| self.session.snapshot()).map(Recorded).map_err(raised)
     }
 
     /// Ends it. Returns what it recorded, and how it went as JSON.
     fn stop(&self, py: Python<'_>) -> PyResult<(Recorded, String)> {
-        let stopped = py.detach(|| self.0.stop()).map_err(raised)?;
+        let stopped = py.detach(|| self.session.stop()).map_err(raised)?;
+        *self.page.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let report = serde_json::to_string(&stopped.report).map_err(raised)?;
         Ok((Recorded(stopped.recorded), report))
     }
