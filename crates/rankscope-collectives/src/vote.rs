@@ -42,7 +42,7 @@ pub(crate) fn vote(ours: &[&LocalCollective], theirs: &[&LocalCollective]) -> Vo
     let bits = bin_bits(&ours);
     let windows = (ours.len() / WINDOW).clamp(1, WINDOWS_MAX);
     let last = ours.len().saturating_sub(WINDOW);
-    let mut booth = Booth { counts: vec![0; BINS], differences: Vec::new() };
+    let mut booth = Booth { counts: vec![0; BINS], pairs: vec![0; BINS - 1], differences: Vec::new() };
     let elected = (0..windows).filter_map(|window| {
         let first = last * window / (windows - 1).max(1);
         booth.elect(&ours, first..(first + WINDOW).min(ours.len()), &theirs, bits)
@@ -65,6 +65,8 @@ type End = (i64, u32);
 /// Room to count in.
 struct Booth {
     counts: Vec<u32>,
+    /// Of each bin and the next one together, the votes.
+    pairs: Vec<u32>,
     differences: Vec<i64>,
 }
 
@@ -83,10 +85,13 @@ impl Booth {
         self.counts.fill(0);
         self.differences.iter().filter_map(bin).for_each(|bin| self.counts[bin] += 1);
         // What lies about the border of two bins votes in both.
-        let pair = |at: usize| self.counts[at] + self.counts[at + 1];
-        let winner = (0..BINS - 1).max_by_key(|at| pair(*at))?;
-        let next = (0..BINS - 1).filter(|at| at.abs_diff(winner) > 2).map(pair).max().unwrap_or(0);
-        let votes = pair(winner);
+        let own_and_next = self.counts.iter().zip(&self.counts[1..]);
+        self.pairs.iter_mut().zip(own_and_next).for_each(|(pair, (own, next))| *pair = own + next);
+        let most = |pairs: &[u32]| pairs.iter().fold(0, |most, votes| most.max(*votes));
+        let votes = most(&self.pairs);
+        let winner = self.pairs.iter().rposition(|pair| *pair == votes)?;
+        let beyond = &self.pairs[(winner + 3).min(self.pairs.len())..];
+        let next = most(&self.pairs[..winner.saturating_sub(2)]).max(most(beyond));
         let mut own: Vec<i64> = self
             .differences
             .iter()
