@@ -30,6 +30,19 @@ pub struct Collectives {
 /// Collectives that are counted on from one stamp.
 const RUN: usize = 64;
 
+/// Some collectives in columns, but for what they do.
+#[derive(Clone, Copy, Debug)]
+pub struct StayColumns<'a> {
+    /// The kernel or annotation of each.
+    pub spans: &'a [SpanId],
+    /// When the rank entered.
+    pub starts_ns: &'a [i64],
+    /// How long it stayed.
+    pub stays_ns: &'a [i64],
+    /// Sequence numbers within the communicator.
+    pub sequences: &'a [Sequence],
+}
+
 impl Collectives {
     /// None yet, with room for so many.
     pub fn with_capacity(many: usize) -> Self {
@@ -57,6 +70,35 @@ impl Collectives {
         self.after_ns.push(start_ns.wrapping_sub(base_ns).cast_unsigned());
         self.stays_ns.push(end_ns.wrapping_sub(start_ns).cast_unsigned());
         self.sequences.push(sequence.stored());
+    }
+
+    /// Adds those of these `columns`, of which `shape` tells by its place what each one does, its group and its peer.
+    ///
+    /// # Panics
+    /// If columns are not as long as each other.
+    pub fn extend_by_columns<'a>(
+        &mut self,
+        columns: StayColumns<'_>,
+        shape: impl Fn(usize) -> (&'a Arc<Operation>, u32, Option<u32>),
+    ) {
+        let StayColumns { spans, starts_ns, stays_ns, sequences } = columns;
+        assert!([starts_ns.len(), stays_ns.len(), sequences.len()] == [spans.len(); 3], "columns are as long as each other");
+        // The first are counted on from a base that is there.
+        let begun = self.len().next_multiple_of(RUN) - self.len();
+        let (begun, runs) = starts_ns.split_at(begun.min(starts_ns.len()));
+        let base_ns = self.bases_ns.last().copied().unwrap_or(0);
+        self.after_ns.extend(begun.iter().map(|ns| ns.wrapping_sub(base_ns).cast_unsigned()));
+        for run in runs.chunks(RUN) {
+            self.bases_ns.push(run[0]);
+            self.after_ns.extend(run.iter().map(|ns| ns.wrapping_sub(run[0]).cast_unsigned()));
+        }
+        for at in 0..spans.len() {
+            let (operation, group, peer) = shape(at);
+            self.shape.push(self.shapes.number(operation, group, peer));
+        }
+        self.spans.extend(spans);
+        self.stays_ns.extend(stays_ns.iter().map(|ns| ns.cast_unsigned()));
+        self.sequences.extend(sequences.iter().map(|sequence| sequence.stored()));
     }
 
     /// How many there are.
@@ -94,6 +136,12 @@ impl Collectives {
     pub fn stamps_ns(&self, at: usize) -> (i64, i64) {
         let start_ns = self.start_ns(at);
         (start_ns, start_ns.wrapping_add(self.stays_ns.get(at).cast_signed()))
+    }
+
+    /// How long it stayed.
+    #[inline]
+    pub fn stay_ns(&self, at: usize) -> i64 {
+        self.stays_ns.get(at).cast_signed()
     }
 
     /// The kernel or annotation that it is.
@@ -265,11 +313,22 @@ mod tests {
             prop_assert_eq!(columns.to_rows(), rows.clone());
             for (at, row) in rows.iter().enumerate() {
                 prop_assert_eq!(columns.stamps_ns(at), (row.start_ns, row.end_ns));
+                prop_assert_eq!(columns.stay_ns(at), row.end_ns.wrapping_sub(row.start_ns));
                 prop_assert_eq!((columns.span(at), columns.sequence(at), columns.group(at)), (row.span, row.sequence, row.group));
                 prop_assert!(Arc::ptr_eq(columns.operation(at), &row.operation) && columns.peer(at) == row.peer);
             }
             prop_assert_eq!(columns.operations().iter().map(|(_, count)| count).sum::<usize>(), rows.len());
             prop_assert_eq!(&rows.iter().cloned().collect::<Collectives>(), &columns);
+            let (pushed, added) = rows.split_at(rows.len() / 3);
+            let mut at_once = Collectives::from(pushed.to_vec());
+            let of_added = StayColumns {
+                spans: &added.iter().map(|row| row.span).collect::<Vec<_>>(),
+                starts_ns: &added.iter().map(|row| row.start_ns).collect::<Vec<_>>(),
+                stays_ns: &added.iter().map(|row| row.end_ns.wrapping_sub(row.start_ns)).collect::<Vec<_>>(),
+                sequences: &added.iter().map(|row| row.sequence).collect::<Vec<_>>(),
+            };
+            at_once.extend_by_columns(of_added, |at| (&added[at].operation, added[at].group, added[at].peer));
+            prop_assert_eq!(at_once.to_rows(), rows.clone());
             let mut twice = columns.clone();
             twice.extend(rows.clone());
             prop_assert_eq!(twice.to_rows(), [rows.clone(), rows.clone()].concat());

@@ -36,6 +36,16 @@ impl<N: Copy + TryFrom<u64> + Into<u64>> Column<N> {
         }
     }
 
+    /// Adds all of them.
+    pub(crate) fn extend(&mut self, numbers: impl ExactSizeIterator<Item = u64> + Clone) {
+        // What has a bit that does not fit sets it here, too.
+        let bits = numbers.clone().fold(0, |bits, number| bits | number);
+        match (&mut *self, N::try_from(bits)) {
+            (Self::Narrow(list), Ok(all)) => list.extend(numbers.map(|number| N::try_from(number).unwrap_or(all))),
+            _ => numbers.for_each(|number| self.push(number)),
+        }
+    }
+
     /// The one numbered `at`.
     #[inline]
     pub(crate) fn get(&self, at: usize) -> u64 {
@@ -64,7 +74,9 @@ mod tests {
         #[test]
         fn numbers_come_back_however_wide(numbers in prop::collection::vec(prop_oneof![9 => 0u64..70_000, 1 => any::<u64>()], 0..40)) {
             let mut column = Column::<u16>::default();
-            numbers.iter().for_each(|number| column.push(*number));
+            let (pushed, added) = numbers.split_at(numbers.len() / 3);
+            pushed.iter().for_each(|number| column.push(*number));
+            column.extend(added.iter().copied());
             column.shrink_to_fit();
             let told: Vec<u64> = (0..numbers.len()).map(|at| column.get(at)).collect();
             prop_assert_eq!(&told, &numbers);

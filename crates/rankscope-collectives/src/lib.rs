@@ -55,7 +55,7 @@ mod splits;
 mod stay;
 mod vote;
 
-pub use collectives::Collectives;
+pub use collectives::{Collectives, StayColumns};
 pub use dtype::element_bytes;
 pub use expert::{ExpertKernel, ExpertOp, Reach};
 pub use extract::extract;

@@ -66,17 +66,24 @@ impl<'a> Columns<'a> {
     pub fn intervals(&mut self) -> Result<Vec<(i64, i64)>, Error> {
         self.next(Codec::Intervals, |column| {
             let steps = column.rows.checked_mul(2).filter(|steps| *steps <= column.bytes.len()).ok_or(ColumnFault::Cut)?;
-            let mut values = Vec::with_capacity(column.rows);
-            let (mut last, mut is_end, mut is_fine) = (None, false, true);
-            column.each_number(steps, |step| {
-                let value = stepped(last, step);
-                is_fine &= value.is_some();
-                if let (Some(start), Some(end), true) = (last, value, is_end) {
-                    values.push((start, end));
-                }
-                last = value.or(last);
-                is_end = !is_end;
-            })?;
+            let steps = column.numbers(steps, |step| step)?;
+            let (pairs, _) = steps.as_chunks();
+            let Some(([first, long], others)) = pairs.split_first() else { return Ok(Vec::new()) };
+            let mut is_fine = true;
+            let mut stepped = |from: i64, by: u64| {
+                let (to, overflows) = from.overflowing_add_unsigned(by);
+                is_fine &= !overflows;
+                to
+            };
+            let mut values = Vec::with_capacity(pairs.len());
+            let mut start = unzigzag(*first);
+            let mut end = stepped(start, *long);
+            values.push((start, end));
+            for [gap, long] in others {
+                start = stepped(end, *gap);
+                end = stepped(start, *long);
+                values.push((start, end));
+            }
             if is_fine { Ok(values) } else { Err(ColumnFault::Number) }
         })
     }
@@ -115,9 +122,11 @@ impl<'a> Columns<'a> {
     pub fn bits(&mut self) -> Result<Vec<bool>, Error> {
         self.next(Codec::Bits, |column| {
             let bytes = column.exactly(column.rows.div_ceil(8))?;
-            let bit = |row: usize| bytes[row / 8] >> (row % 8) & 1 == 1;
+            let mut values = Vec::with_capacity(8 * bytes.len());
+            bytes.iter().for_each(|byte| values.extend([0, 1, 2, 3, 4, 5, 6, 7].map(|bit| byte >> bit & 1 == 1)));
+            values.truncate(column.rows);
             let behind = bytes.last().map_or(0, |last| u32::from(*last) >> (column.rows - 8 * (bytes.len() - 1)));
-            if behind != 0 { Err(ColumnFault::TrailingBytes) } else { Ok((0..column.rows).map(bit).collect()) }
+            if behind != 0 { Err(ColumnFault::TrailingBytes) } else { Ok(values) }
         })
     }
 

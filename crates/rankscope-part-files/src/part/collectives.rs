@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use rankscope_collectives::{CollectiveStay, Collectives, Group, Operation, RankCollectives, Sequence, Step};
+use rankscope_collectives::{CollectiveStay, Collectives, Group, Operation, RankCollectives, Sequence, StayColumns, Step};
 use rankscope_time::Rank;
 use rankscope_trace::SpanId;
 
@@ -17,18 +17,19 @@ use crate::{Columns, Reader, Writer};
 /// Rows of a block, at most.
 pub(super) const BLOCK_ROWS: usize = 1 << 16;
 
-/// Collectives of a block that is written: few enough for its columns to stay in a cache, and for room that is used again, while it is
-/// read.
+/// Collectives of a block that is written, or put in order: few enough for their columns to stay in a cache.
 const WRITTEN_ROWS: usize = 1 << 13;
 
-/// A collective as it is stored: what it does by its number, its group by where it stands.
-struct Row {
-    stamps_ns: (i64, i64),
-    span: SpanId,
-    operation: usize,
-    sequence: Sequence,
-    peer: Option<u32>,
-    exposed_ns: i64,
+/// Some collectives as they are stored, in columns: what each does by its number, its group by where it stands.
+#[derive(Default)]
+struct Rows {
+    spans: Vec<SpanId>,
+    starts_ns: Vec<i64>,
+    stays_ns: Vec<i64>,
+    operations: Vec<usize>,
+    sequences: Vec<Sequence>,
+    peers: Vec<Option<u32>>,
+    exposed_ns: Vec<i64>,
 }
 
 pub(super) fn write(writer: &mut Writer, rank: &RankCollectives, exposed_ns: &[i64]) -> Result<(), Error> {
@@ -96,7 +97,7 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<(RankCollectives, Vec<i64>), E
 }
 
 /// The collectives stand in runs, as many of each of `groups` as `order` says, which all are below their number. Where the runs are in that
-/// order, as those of one group are, each is put in its place as it is read; else all have to be there first.
+/// order, as those of one group are, each block is put in its place as it is read; else all have to be there first.
 fn read_stays(
     reader: &Reader<'_>,
     order: &[usize],
@@ -104,38 +105,67 @@ fn read_stays(
     operations: &[Arc<Operation>],
 ) -> Result<(Collectives, Vec<i64>), Error> {
     let what = "there are not as many collectives as their order says";
-    let misfit = Err(Error::Misfit { kind: kinds::COLLECTIVES, what });
-    let is_in_order = order.is_sorted();
+    let misfit = || Error::Misfit { kind: kinds::COLLECTIVES, what };
     let (mut collectives, mut exposed_ns) = (Collectives::with_capacity(order.len()), Vec::with_capacity(order.len()));
-    let mut put = |row: &Row, group: usize| {
-        let (start_ns, end_ns) = row.stamps_ns;
-        let mut stay = CollectiveStay::new(row.span, start_ns, end_ns, &operations[row.operation]);
-        (stay.group, stay.sequence, stay.peer) = (group as u32, row.sequence, row.peer);
-        collectives.push(stay);
-        exposed_ns.push(row.exposed_ns);
+    let mut put = |rows: &Rows, groups: &[usize]| {
+        let Rows { spans, starts_ns, stays_ns, sequences, .. } = rows;
+        let columns = StayColumns { spans, starts_ns, stays_ns, sequences };
+        let shape = |at: usize| (&operations[rows.operations[at]], groups[at] as u32, rows.peers[at]);
+        collectives.extend_by_columns(columns, shape);
+        exposed_ns.extend_from_slice(&rows.exposed_ns);
     };
-    let mut rows: Vec<Row> = Vec::new();
-    let mut read = 0;
+    let is_in_order = order.is_sorted();
+    let mut all = Rows::default();
+    let mut rest = order;
     for block in reader.blocks(kinds::COLLECTIVES) {
         let block = block?;
         let mut columns = block.columns();
-        read_rows(&mut columns, operations.len(), |row| {
-            match order.get(read) {
-                Some(group) if is_in_order => put(&row, *group),
-                Some(_) => rows.push(row),
-                None => {}
-            }
-            read += 1;
-        })?;
+        let rows = read_rows(&mut columns, operations.len())?;
         columns.end()?;
+        let (own, others) = rest.split_at_checked(rows.spans.len()).ok_or_else(misfit)?;
+        if is_in_order {
+            put(&rows, own);
+        } else {
+            all.append(rows);
+        }
+        rest = others;
     }
-    if read != order.len() {
-        return misfit;
+    if !rest.is_empty() {
+        return Err(misfit());
     }
     if !is_in_order {
-        places(order, groups).into_iter().zip(order).for_each(|(place, group)| put(&rows[place], *group));
+        let places = places(order, groups);
+        places.chunks(WRITTEN_ROWS).zip(order.chunks(WRITTEN_ROWS)).for_each(|(places, groups)| put(&all.at(places), groups));
     }
     Ok((collectives, exposed_ns))
+}
+
+impl Rows {
+    fn append(&mut self, other: Self) {
+        self.spans.extend(other.spans);
+        self.starts_ns.extend(other.starts_ns);
+        self.stays_ns.extend(other.stays_ns);
+        self.operations.extend(other.operations);
+        self.sequences.extend(other.sequences);
+        self.peers.extend(other.peers);
+        self.exposed_ns.extend(other.exposed_ns);
+    }
+
+    /// Those at these `places`.
+    fn at(&self, places: &[usize]) -> Self {
+        fn of<T: Copy>(column: &[T], places: &[usize]) -> Vec<T> {
+            places.iter().map(|place| column[*place]).collect()
+        }
+        Self {
+            spans: of(&self.spans, places),
+            starts_ns: of(&self.starts_ns, places),
+            stays_ns: of(&self.stays_ns, places),
+            operations: of(&self.operations, places),
+            sequences: of(&self.sequences, places),
+            peers: of(&self.peers, places),
+            exposed_ns: of(&self.exposed_ns, places),
+        }
+    }
 }
 
 /// Where each collective stands in the runs.
@@ -151,32 +181,27 @@ fn places(order: &[usize], groups: usize) -> Vec<usize> {
     order.iter().map(place).collect()
 }
 
-/// Hands each row of a block to `put`.
-fn read_rows(columns: &mut Columns<'_>, operations: usize, mut put: impl FnMut(Row)) -> Result<(), Error> {
-    let (stamps, spans, numbers) = (columns.spans()?, columns.deltas()?, columns.narrow::<usize>()?);
-    let (mut sequences, mut peers) = (columns.each_option()?, columns.each_option()?);
+/// The rows of a block, of which operations are below their number.
+fn read_rows(columns: &mut Columns<'_>, operations: usize) -> Result<Rows, Error> {
+    let (starts_ns, stays_ns) = (columns.deltas()?, columns.signed()?);
+    let (spans, numbers) = (columns.deltas()?, columns.narrow::<usize>()?);
+    let (sequences, peers) = (columns.options_as(Sequence::of)?, columns.options()?);
     let (whole, exposed) = (columns.bits()?, columns.signed()?);
-    columns.fit(stamps.len(), &[spans.len(), numbers.len(), sequences.len(), peers.len(), whole.len()])?;
+    columns.fit(starts_ns.len(), &[stays_ns.len(), spans.len(), numbers.len(), sequences.len(), peers.len(), whole.len()])?;
     if numbers.iter().any(|number| *number >= operations) {
         return Err(columns.misfit("a collective is of an operation that is not there"));
     }
-    let missing = "there are not as many exposed times as collectives";
+    if whole.iter().filter(|is_whole| !**is_whole).count() != exposed.len() {
+        return Err(columns.misfit("there are not as many exposed times as collectives"));
+    }
     let mut exposed = exposed.into_iter();
-    for ((stamps_ns, is_whole), (span, operation)) in stamps.into_iter().zip(whole).zip(spans.into_iter().zip(numbers)) {
-        let exposed_ns = if is_whole { Some(length(stamps_ns)) } else { exposed.next() };
-        put(Row {
-            stamps_ns,
-            span: SpanId(columns.one(span)?),
-            operation,
-            sequence: Sequence::of(sequences.next().flatten()),
-            peer: peers.next().flatten().map(|peer| columns.one(peer)).transpose()?,
-            exposed_ns: exposed_ns.ok_or_else(|| columns.misfit(missing))?,
-        });
-    }
-    match exposed.len() {
-        0 => Ok(()),
-        _ => Err(columns.misfit(missing)),
-    }
+    // There are as many as are not whole.
+    let own = |(is_whole, stay_ns): (&bool, &i64)| if *is_whole { *stay_ns } else { exposed.next().unwrap_or(0) };
+    let exposed_ns = whole.iter().zip(&stays_ns).map(own).collect();
+    let spans = spans.into_iter().map(|span| columns.one(span).map(SpanId)).collect::<Result<_, _>>()?;
+    let peer = |peer: Option<u64>| peer.map(|peer| columns.one(peer)).transpose();
+    let peers = peers.into_iter().map(peer).collect::<Result<_, _>>()?;
+    Ok(Rows { spans, starts_ns, stays_ns, operations: numbers, sequences, peers, exposed_ns })
 }
 
 /// How long the rank was in it, for any stamps there may be.

@@ -42,17 +42,21 @@ impl Columns<'_> {
     }
 
     pub(super) fn options(&mut self) -> Result<Vec<Option<u64>>, Error> {
-        Ok(self.each_option()?.collect())
+        self.options_as(|value| value)
     }
 
-    /// The same one after the other, without a list of them.
-    pub(super) fn each_option(&mut self) -> Result<impl ExactSizeIterator<Item = Option<u64>> + use<>, Error> {
+    /// The same as what `of` makes of each.
+    pub(super) fn options_as<T>(&mut self, of: impl Fn(Option<u64>) -> T) -> Result<Vec<T>, Error> {
         let (is_there, values) = (self.bits()?, self.deltas()?);
         if is_there.iter().filter(|is_there| **is_there).count() != values.len() {
             return Err(self.misfit("there are not as many numbers as the column before them says"));
         }
         let mut values = values.into_iter().map(i64::cast_unsigned);
-        Ok(is_there.into_iter().map(move |is_there| if is_there { values.next() } else { None }))
+        // Mostly all of them have one.
+        match values.len() == is_there.len() {
+            true => Ok(values.map(|value| of(Some(value))).collect()),
+            false => Ok(is_there.into_iter().map(|is_there| of(if is_there { values.next() } else { None })).collect()),
+        }
     }
 
     pub(super) fn spans(&mut self) -> Result<Vec<(i64, i64)>, Error> {
