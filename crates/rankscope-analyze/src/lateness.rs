@@ -16,7 +16,7 @@ mod verdict;
 
 use crate::Side;
 use crate::arrivals::{Arrival, Waiting};
-use delays::Delays;
+use delays::{Delays, Judged};
 use evidence::{Evidence, Others};
 use rounds::Rounds;
 
@@ -65,12 +65,8 @@ const TOGETHER_MAX: usize = 8;
 
 /// Judges the collectives of `scene`.
 pub(crate) fn judge(scene: &Scene<'_>) -> Verdict {
-    let judged: Vec<&Arrival> = scene
-        .arrivals
-        .iter()
-        .copied()
-        .filter(|arrival| arrival.waiting == Waiting::ForTheLast && arrival.order.len() > 1)
-        .collect();
+    let all_wait = |arrival: &&&Arrival| arrival.waiting == Waiting::ForTheLast;
+    let judged: Vec<Judged<'_>> = scene.arrivals.iter().filter(all_wait).filter_map(|arrival| Judged::of(arrival)).collect();
     let rounds = Rounds::of(&judged);
     let verdict = Verdict {
         judged: judged.len() as u64,
@@ -90,7 +86,7 @@ pub(crate) fn judge(scene: &Scene<'_>) -> Verdict {
 }
 
 struct Court<'a> {
-    judged: &'a [&'a Arrival],
+    judged: &'a [Judged<'a>],
     rounds: &'a Rounds,
     scene: &'a Scene<'a>,
 }
@@ -169,8 +165,8 @@ impl Court<'_> {
         let clocks_ns = open_ns.saturating_mul(own(0).iter().count() as i64);
         let sooner_ns = own(open_ns).length_ns();
         let last =
-            self.judged.iter().filter(|arrival| arrival.order.last().is_some_and(|last| *last as usize == rank)).count() as u64;
-        let of = self.judged.iter().filter(|arrival| arrival.order.contains(&(rank as u32))).count() as u64;
+            self.judged.iter().filter(|one| one.arrival.order.last().is_some_and(|last| *last as usize == rank)).count() as u64;
+        let of = self.judged.iter().filter(|one| one.arrival.order.contains(&(rank as u32))).count() as u64;
         Late {
             rank,
             delay_wall_ns,

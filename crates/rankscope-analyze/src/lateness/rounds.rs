@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::arrivals::Arrival;
+use super::delays::Judged;
 
 /// Rounds at most; neighbours are joined until there are no more.
 const ROUNDS_MAX: usize = 16;
@@ -29,15 +29,16 @@ pub(super) struct Rounds {
 }
 
 impl Rounds {
-    /// The rounds of `arrivals`, which are in order of time.
-    pub(super) fn of(arrivals: &[&Arrival]) -> Self {
-        let mut steps: BTreeMap<i64, usize> = arrivals.iter().filter_map(|arrival| Some((arrival.step?, 0))).collect();
+    /// The rounds of what is `judged`, which is in order of time.
+    pub(super) fn of(judged: &[Judged<'_>]) -> Self {
+        let arrivals = || judged.iter().map(|one| one.arrival);
+        let mut steps: BTreeMap<i64, usize> = arrivals().filter_map(|arrival| Some((arrival.step?, 0))).collect();
         if steps.len() >= STEPS_MIN {
             steps.values_mut().enumerate().for_each(|(at, round)| *round = at);
-            let of = arrivals.iter().map(|arrival| steps.get(&arrival.step?).copied()).collect();
+            let of = arrivals().map(|arrival| steps.get(&arrival.step?).copied()).collect();
             return Self { of, count: steps.len(), repetitions: steps.len() }.joined();
         }
-        let rows: Vec<usize> = arrivals.iter().map(|arrival| arrival.row).collect();
+        let rows: Vec<usize> = arrivals().map(|arrival| arrival.row).collect();
         let length = period(&rows).unwrap_or_else(|| rows.len().div_ceil(BLOCKS).max(1));
         // A rest that is no whole round counts to the last.
         let count = (rows.len() / length).max(1);
