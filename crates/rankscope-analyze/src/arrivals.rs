@@ -35,6 +35,8 @@ impl Waiting {
 pub struct Arrival {
     /// Index of its row in the table.
     pub row: usize,
+    /// Index of the collective among all instances.
+    pub instance: u32,
     /// Indices of the ranks, first to come first.
     pub order: Vec<u32>,
     /// How long each of them waited for the last, in that order.

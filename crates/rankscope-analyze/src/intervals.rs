@@ -108,14 +108,19 @@ fn first_after(list: &[(i64, i64)], start: i64) -> usize {
 }
 
 impl WindowCursor<'_> {
-    /// As [`Intervals::length_within_ns`].
-    pub fn length_within_ns(&mut self, start: i64, end: i64) -> i64 {
+    /// How much time the set holds inside the window from `start` to `end`, and how much of that before `until`.
+    pub fn lengths_within_ns(&mut self, (start, end): (i64, i64), until: i64) -> (i64, i64) {
         let list = &self.set.list;
         let from = if start >= self.start { self.first } else { 0 };
         let rest = &list[from..];
         self.first = from + first_after(rest, start);
         self.start = start;
-        clipped(&list[self.first..], start, end).fold(0, |sum: i64, (start, end)| sum.saturating_add(end.saturating_sub(start)))
+        let (mut all_ns, mut before_ns) = (0i64, 0i64);
+        for (start, end) in clipped(&list[self.first..], start, end) {
+            all_ns = all_ns.saturating_add(end.saturating_sub(start));
+            before_ns = before_ns.saturating_add(end.min(until).saturating_sub(start).max(0));
+        }
+        (all_ns, before_ns)
     }
 }
 
@@ -206,7 +211,7 @@ mod tests {
         #[test]
         fn windows_are_as_long_one_after_the_other_as_each_by_itself(
             spans in prop::collection::vec((0i64..2_000, 0i64..30).prop_map(|(start, len)| (start, start + len)), 0..200),
-            windows in prop::collection::vec((0i64..2_100, -5i64..60), 0..60), are_sorted in any::<bool>()
+            windows in prop::collection::vec((0i64..2_100, -5i64..60, 0i64..70), 0..60), are_sorted in any::<bool>()
         ) {
             let set = Intervals::union_of(spans);
             let mut windows = windows;
@@ -214,8 +219,10 @@ mod tests {
                 windows.sort_unstable();
             }
             let mut cursor = set.windows();
-            for (start, len) in windows {
-                prop_assert_eq!(cursor.length_within_ns(start, start + len), set.length_within_ns(start, start + len));
+            for (start, len, part) in windows {
+                let (end, until) = (start + len, start + part.min(len));
+                let expected = (set.length_within_ns(start, end), set.length_within_ns(start, until));
+                prop_assert_eq!(cursor.lengths_within_ns((start, end), until), expected);
             }
         }
     }

@@ -212,6 +212,7 @@ mod tests {
     fn arrivals(late_ns: i64) -> Vec<Arrival> {
         let arrival = |at: i64| Arrival {
             row: 0,
+            instance: at as u32,
             order: vec![0, 1],
             wait_ns: vec![late_ns + at % 3 * (late_ns / 50), 0],
             start_ns: at * 20_000_000,

@@ -139,7 +139,7 @@ impl<'a> Lineup<'a> {
         }
     }
 
-    /// Lines up the members of `instance`, which stands at `at` in the tile. Its row is for the caller to tell.
+    /// Lines up the members of `instance`, which stands at `at` in the tile. Its row and its number are for the caller to tell.
     fn arrival(&mut self, at: usize, instance: &Instance) -> Arrival {
         let members = &instance.members;
         let Seen { kind, receiver, shortest_ns, ended_ns, .. } = self.seen[at];
@@ -162,7 +162,7 @@ impl<'a> Lineup<'a> {
         });
         let start_ns = came_ns.first().copied().unwrap_or(0);
         let end_skew_ns = if members.is_empty() { 0 } else { ended_ns.1 - ended_ns.0 };
-        Arrival { row: 0, order, wait_ns, start_ns, transfer_ns, end_skew_ns, waiting, step }
+        Arrival { row: 0, instance: 0, order, wait_ns, start_ns, transfer_ns, end_skew_ns, waiting, step }
     }
 }
 

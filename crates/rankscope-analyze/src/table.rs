@@ -134,7 +134,9 @@ pub(crate) fn table(ranks: &[RankCollectives], matched: &Matched, maps: &[&Map],
     let mut table = CollectiveTable::default();
     // Room for as many as there are: a list that grew would be there twice for a while.
     table.arrivals.reserve_exact(matched.instances.iter().filter(|instance| instance.complete).count());
+    let mut numbers = 0..;
     Lineup::with_exposed(ranks, maps, exposed_ns).each_with_stays(&matched.instances, |instance, stays, mut arrival| {
+        let number = numbers.next().unwrap_or(u32::MAX);
         let first = described(instance, ranks);
         let group = &matched.groups[instance.group];
         let at = rows.number(instance, ranks);
@@ -143,7 +145,7 @@ pub(crate) fn table(ranks: &[RankCollectives], matched: &Matched, maps: &[&Map],
         }
         sums[at].add(instance, stays);
         if instance.complete {
-            arrival.row = at;
+            (arrival.row, arrival.instance) = (at, number);
             sums[at].add_arrival(&arrival);
             table.arrivals.push(arrival);
         } else {

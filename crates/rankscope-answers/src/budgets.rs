@@ -66,10 +66,10 @@ pub fn exposed_wait_ns(exposed: &mut WindowCursor<'_>, span_ns: (i64, i64), wait
         return 0;
     }
     let until = start.saturating_add(wait_ns).min(end);
-    let (before_ns, all_ns) = match exposed.length_within_ns(start, end) {
+    let (all_ns, before_ns) = match exposed.lengths_within_ns(span_ns, until) {
         // Exposed by other accounts than these: in the same proportion as its length.
-        0 => (until.saturating_sub(start), end.saturating_sub(start)),
-        all_ns => (exposed.length_within_ns(start, until), all_ns),
+        (0, _) => (end.saturating_sub(start), until.saturating_sub(start)),
+        lengths_ns => lengths_ns,
     };
     part(exposed_ns, before_ns, all_ns)
 }

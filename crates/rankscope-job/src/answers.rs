@@ -5,6 +5,7 @@
 mod advice;
 mod blame;
 mod budgets;
+mod comings;
 mod critical_path;
 mod lengths;
 mod links;
@@ -40,7 +41,7 @@ impl Answers {
     /// The answers about `job`, which must have its collectives still.
     pub(crate) fn of(job: &Job, analysis: &Analysis) -> Self {
         let steps = Steps::of(job);
-        let costs = budgets::budgets(job, &steps);
+        let costs = budgets::budgets(job, analysis, &steps);
         let mut answers = Self::default();
         let Some(graph) = job.execution() else {
             answers.unanswered = critical_path::why_none(job).into_iter().collect();
@@ -58,7 +59,7 @@ impl Answers {
                 let has_steps = job.ranks.iter().any(|rank| !rank.report.steps.is_empty());
                 answers.unanswered.extend((!has_steps).then(|| advice::WITHOUT_STEPS.to_owned()));
                 answers.unanswered.extend(advice::lacks_ranks(job, &costs));
-                let links = links::links(job);
+                let links = links::links(job, analysis);
                 let found = advice::Found { graph: &graph, paths: &paths, judged: &judged, costs: &costs, links: &links };
                 answers.advice = advice::advice(job, &found);
                 let step_ns = mean_length_ns(&critical_path);

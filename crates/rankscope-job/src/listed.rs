@@ -120,7 +120,7 @@ mod tests {
         let wait_ns = (0..i64::from(members)).rev().collect();
         let order = (0..).take(members as usize).collect();
         let waiting = Waiting::ForTheLast;
-        Arrival { row: 0, order, wait_ns, start_ns: 7, transfer_ns: 1, end_skew_ns: 0, waiting, step: None }
+        Arrival { row: 0, instance: 0, order, wait_ns, start_ns: 7, transfer_ns: 1, end_skew_ns: 0, waiting, step: None }
     }
 
     #[test]

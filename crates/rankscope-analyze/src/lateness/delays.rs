@@ -150,7 +150,7 @@ mod tests {
         let order = came.iter().map(|(_, rank)| *rank).collect();
         let wait_ns = came.iter().map(|(came_ns, _)| last_ns - came_ns).collect();
         let waiting = Waiting::ForTheLast;
-        Arrival { row: 0, order, wait_ns, start_ns, transfer_ns: 0, end_skew_ns: 0, waiting, step: None }
+        Arrival { row: 0, instance: 0, order, wait_ns, start_ns, transfer_ns: 0, end_skew_ns: 0, waiting, step: None }
     }
 
     proptest! {

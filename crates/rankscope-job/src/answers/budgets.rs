@@ -5,14 +5,15 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rankscope_analyze::{Waiting, described, ranks_of};
+use rankscope_analyze::{Job as Analysis, described, ranks_of};
 use rankscope_answers::advice::LateOut;
-use rankscope_answers::budgets::{Best, Budget, Budgets, Collective, Stay, exposed_wait_ns};
+use rankscope_answers::budgets::{Best, Budget, Budgets, Collective, exposed_wait_ns};
 use rankscope_answers::leaving::Leavings;
-use rankscope_collectives::{CollectiveStay, Instance, Kind, Member, Operation, Parallelism, RankCollectives};
+use rankscope_collectives::{CollectiveStay, Instance, Kind, Member, Operation, Parallelism};
 use rankscope_document::{Budget as Row, CollectiveKind, Link};
-use rankscope_time::{ClockCursor, Instant, Rank, RankClock, ReferenceClock};
+use rankscope_time::Rank;
 
+use super::comings::{Comings, Stays, came_ns};
 use super::lengths::Lengths;
 use super::steps::Steps;
 use crate::Job;
@@ -54,43 +55,38 @@ pub(super) struct Sort {
     pub(super) budget: Budget,
 }
 
-/// The budgets of `job`.
-pub(super) fn budgets(job: &Job, steps: &Steps<'_>) -> Costs {
+/// The budgets of `job`, whose tables are those of `analysis`.
+pub(super) fn budgets(job: &Job, analysis: &Analysis, steps: &Steps<'_>) -> Costs {
     let nodes = Nodes::of(job);
     let facts = groups(job, &nodes);
-    let mut clocks = clocks(job);
-    let matched = || job.matched.instances.iter().filter(|instance| instance.complete);
+    let comings = Comings::of(job, &analysis.collectives.arrivals);
     let mut sorts = Sorts::default();
-    let (mut best, mut stays, mut came) = (Best::default(), Vec::new(), Vec::new());
-    let mut known = Vec::with_capacity(job.matched.instances.len());
+    let (mut best, mut stays) = (Best::default(), Stays::default());
+    let mut known = Vec::with_capacity(comings.len());
     let mut waits: Vec<Lengths> = job.collectives.iter().map(|rank| Lengths::zeros(rank.collectives.len())).collect();
-    for instance in matched() {
-        let (waiting, came_ns) = comings(job, &mut clocks, instance, &mut stays, &mut came);
-        for (member, stay) in instance.members.iter().zip(&stays) {
+    for (instance, arrival) in comings.each() {
+        comings.stays((instance, arrival), &mut stays);
+        for (member, stay) in instance.members.iter().zip(&stays.list) {
             waits[member.rank()].put(member.collective(), stay.wait_ns);
         }
         let (sort, alike) = sorts.of(job, &nodes, &facts, instance);
         let in_step = steps.numbers.is_empty() || steps.place(instance).is_some();
-        let one = Collective { sort, alike, waiting, in_step, came_ns, stays: &stays };
+        let (waiting, came_ns) = (arrival.waiting, came_ns(arrival));
+        let one = Collective { sort, alike, waiting, in_step, came_ns, stays: &stays.list };
         best.add(&one);
         known.push(Collective { stays: &[], ..one });
     }
-    let exposed_waits = exposed(job, &waits);
+    expose(job, &mut waits);
     let mut budgets = Budgets::new(best, job.open_between_ranks_ns());
     let mut leavings = Leavings::new(job.guaranteed_between_ranks_ns());
-    for (instance, one) in matched().zip(known) {
-        stays.clear();
-        stays.extend(instance.members.iter().map(|member| {
+    for ((instance, arrival), one) in comings.each().zip(known) {
+        comings.stays((instance, arrival), &mut stays);
+        for (member, stay) in instance.members.iter().zip(&mut stays.list) {
             let (rank, at) = (member.rank(), member.collective());
-            let (start_ns, end_ns) = job.collectives[rank].collectives.stamps_ns(at);
-            Stay {
-                stay_ns: (end_ns - start_ns).max(0),
-                wait_ns: waits[rank].get(at),
-                exposed_ns: job.ranks[rank].report.exposed_ns.get(at).copied().unwrap_or(0),
-                exposed_wait_ns: exposed_waits[rank].get(at),
-            }
-        }));
-        let one = Collective { stays: &stays, ..one };
+            stay.exposed_ns = exposed_ns(&job.ranks[rank], at);
+            stay.exposed_wait_ns = waits[rank].get(at);
+        }
+        let one = Collective { stays: &stays.list, ..one };
         budgets.add(&one);
         let ranks = instance.members.iter().map(Member::rank);
         leavings.add((instance.group, described(instance, &job.collectives).kind), ranks, &one);
@@ -105,72 +101,24 @@ pub(super) fn budgets(job: &Job, steps: &Steps<'_>) -> Costs {
     Costs { rows, sorts, late_out, members }
 }
 
-/// From a rank's clock to the job's.
-type Cursor<'a> = ClockCursor<'a, RankClock, ReferenceClock>;
-
-/// Those of the ranks of `job`.
-pub(super) fn clocks(job: &Job) -> Vec<Cursor<'_>> {
-    job.clocks.ranks.iter().map(|rank| rank.map.cursor()).collect()
+/// The exposed time of a rank's collective.
+fn exposed_ns(rank: &JobRank, at: usize) -> i64 {
+    rank.report.exposed_ns.get(at).copied().unwrap_or(0)
 }
 
-/// How long each member of `instance` stayed and waited for whom it waits for, into `stays` in the order of members; who waits for
-/// whom, and when the median rank and the last one came. `came` is room to work in.
-pub(super) fn comings(
-    job: &Job,
-    clocks: &mut [Cursor<'_>],
-    instance: &Instance,
-    stays: &mut Vec<Stay>,
-    came: &mut Vec<i64>,
-) -> (Waiting, (i64, i64)) {
-    let stamps = |member: &Member| job.collectives[member.rank()].collectives.stamps_ns(member.collective());
-    let kind = |member: &Member| job.collectives[member.rank()].collectives.operation(member.collective()).kind;
-    let waiting = Waiting::of(described(instance, &job.collectives).kind);
-    came.clear();
-    came.extend(instance.members.iter().map(|member| {
-        let start = Instant::from_nanos_since_epoch(stamps(member).0);
-        clocks[member.rank()].map(start).nanos_since_epoch()
-    }));
-    stays.clear();
-    stays.extend(came.iter().map(|came_ns| Stay { wait_ns: *came_ns, ..Stay::default() }));
-    let last_ns = came.iter().copied().max().unwrap_or(0);
-    let middle = came.len().saturating_sub(1) / 2;
-    let median_ns = match waiting {
-        _ if came.is_empty() => last_ns,
-        Waiting::ForSome => {
-            came.sort_unstable();
-            came[middle]
-        }
-        Waiting::ForTheLast | Waiting::Pairwise => *came.select_nth_unstable(middle).1,
-    };
-    let last_before = |left_ns: i64| came[..came.partition_point(|came_ns| *came_ns < left_ns)].last().copied();
-    for (stay, member) in stays.iter_mut().zip(&instance.members) {
-        let (came_ns, (start_ns, end_ns)) = (stay.wait_ns, stamps(member));
-        stay.stay_ns = (end_ns - start_ns).max(0);
-        let awaited_ns = match waiting {
-            Waiting::Pairwise if kind(member) == Kind::Send => came_ns,
-            Waiting::ForTheLast | Waiting::Pairwise => last_ns,
-            Waiting::ForSome => last_before(came_ns.saturating_add(stay.stay_ns)).unwrap_or(came_ns),
-        };
-        stay.wait_ns = awaited_ns.saturating_sub(came_ns).clamp(0, stay.stay_ns);
-    }
-    (waiting, (median_ns, last_ns))
-}
-
-/// The exposed parts of each rank's `waits`. One rank at a time, as sets of time are large.
-fn exposed(job: &Job, waits: &[Lengths]) -> Vec<Lengths> {
-    let of_rank = |((rank, collectives), waits): ((&JobRank, &RankCollectives), &Lengths)| {
-        let mut parts = Lengths::zeros(collectives.collectives.len());
+/// Leaves of each rank's `waits` what is exposed. One rank at a time, as sets of time are large.
+fn expose(job: &Job, waits: &mut [Lengths]) {
+    for ((rank, collectives), waits) in job.ranks.iter().zip(&job.collectives).zip(waits) {
         if waits.are_zeros() {
-            return parts;
+            continue;
         }
         let exposed = rank.report.accounting.exposed_comm();
         let mut windows = exposed.windows();
-        for (at, (one, exposed_ns)) in collectives.collectives.iter().zip(&rank.report.exposed_ns).enumerate() {
-            parts.put(at, exposed_wait_ns(&mut windows, (one.start_ns, one.end_ns), waits.get(at), *exposed_ns));
+        for at in 0..collectives.collectives.len() {
+            let (span_ns, exposed_ns) = (collectives.collectives.stamps_ns(at), exposed_ns(rank, at));
+            waits.put(at, exposed_wait_ns(&mut windows, span_ns, waits.get(at), exposed_ns));
         }
-        parts
-    };
-    job.ranks.iter().zip(&job.collectives).zip(waits).map(of_rank).collect()
+    }
 }
 
 /// The sorts of collectives, in order of their first appearance.
@@ -180,25 +128,21 @@ struct Sorts<'a> {
     alike: BTreeMap<(Kind, String, Option<u64>, u32, Link), usize>,
     /// Of each, whether any of it goes over the link between two nodes.
     over_link: Vec<bool>,
-    /// The one that was asked for last, and what it was.
-    last: Option<(&'a Instance, &'a Arc<Operation>, (usize, usize))>,
+    /// The group and operation of what was asked for last, and what it was.
+    last: Option<(usize, &'a Arc<Operation>, (usize, usize))>,
 }
 
 impl<'a> Sorts<'a> {
     /// The sort of `instance`, and which others it is compared with.
-    fn of(&mut self, job: &'a Job, nodes: &Nodes, facts: &[GroupFacts<'_>], instance: &'a Instance) -> (usize, usize) {
+    fn of(&mut self, job: &'a Job, nodes: &Nodes, facts: &[GroupFacts<'_>], instance: &Instance) -> (usize, usize) {
         let operation = described(instance, &job.collectives).operation;
-        let is_same = |(last, done, _): &(&Instance, &Arc<Operation>, _)| {
-            let ranks = || last.members.iter().zip(&instance.members).all(|(a, b)| a.rank() == b.rank());
-            let many = || last.members.len() == instance.members.len();
-            last.group == instance.group && Arc::ptr_eq(done, operation) && many() && ranks()
-        };
-        // What is between two ends may tell its peer or not.
+        // Of a group all ranks are in each, but for messages; and what is between two ends may tell its peer or not.
+        let is_same = |(group, done, _): &(usize, &Arc<Operation>, _)| *group == instance.group && Arc::ptr_eq(done, operation);
         if let Some((.., known)) = self.last.filter(is_same).filter(|_| !operation.kind.is_point_to_point()) {
             return known;
         }
         let known = self.look_up(job, nodes, facts, instance);
-        self.last = Some((instance, operation, known));
+        self.last = Some((instance.group, operation, known));
         known
     }
 

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rankscope_analyze::described;
+use rankscope_analyze::{Job as Analysis, described};
 use rankscope_answers::advice::Link;
 use rankscope_answers::budgets::{Collective, transfer_ns};
 use rankscope_answers::links::{Compared, Links, Nodes as Pair, SlowLink};
 
 use super::blame::label;
-use super::budgets::{Costs, clocks, comings};
+use super::budgets::Costs;
+use super::comings::{Comings, Stays, came_ns};
 use crate::Job;
 use crate::nodes::Nodes;
 use crate::time;
@@ -27,19 +28,20 @@ pub(super) struct Found {
 /// What exchanges have in common that are compared: operation, type of elements, number of ranks.
 type Family = (String, String, usize);
 
-/// Compares the links of `job`.
-pub(super) fn links(job: &Job) -> Found {
+/// Compares the links of `job`, whose tables are those of `analysis`.
+pub(super) fn links(job: &Job, analysis: &Analysis) -> Found {
     let nodes = Nodes::of(job);
-    let mut clocks = clocks(job);
-    let (mut links, mut stays, mut came) = (Links::default(), Vec::new(), Vec::new());
+    let comings = Comings::of(job, &analysis.collectives.arrivals);
+    let (mut links, mut stays) = (Links::default(), Stays::default());
     let mut families: BTreeMap<Family, usize> = BTreeMap::new();
     let mut users: BTreeMap<Pair, BTreeSet<usize>> = BTreeMap::new();
     let mut groups: BTreeMap<(Pair, usize), usize> = BTreeMap::new();
-    for instance in job.matched.instances.iter().filter(|instance| instance.complete) {
+    for (instance, arrival) in comings.each() {
         let ranks = instance.members.iter().map(|member| job.ranks[member.rank()].rank);
         let Some(pair) = nodes.pair(ranks) else { continue };
-        let (waiting, came_ns) = comings(job, &mut clocks, instance, &mut stays, &mut came);
-        let shown = Collective { sort: 0, alike: 0, waiting, in_step: true, came_ns, stays: &stays };
+        comings.stays((instance, arrival), &mut stays);
+        let (waiting, came_ns) = (arrival.waiting, came_ns(arrival));
+        let shown = Collective { sort: 0, alike: 0, waiting, in_step: true, came_ns, stays: &stays.list };
         let Some(ns) = transfer_ns(&shown) else { continue };
         let operation = described(instance, &job.collectives).operation;
         let dtype = operation.dtype.clone();
