@@ -13,30 +13,40 @@ use super::ties::{gained_ns, median_in};
 pub(crate) fn agreement_ns(clocks: &[RankClocks], meetings: &Meetings, at_ns: i64) -> Option<i64> {
     let is_short = shorter_half(meetings.shortest_ns());
     let middles_ns = middles_ns(clocks, meetings, at_ns);
-    let by_rank = meetings.blocks_by_rank(clocks.len());
     // One rank after the other: for all at once it would be as many numbers as there are stamps.
-    let (mut off, mut room): (Vec<i64>, Room) = Default::default();
-    let mut worst = |is_wanted: &dyn Fn(u32) -> bool| {
-        let of_rank = |(clock, blocks): (&RankClocks, &Vec<(u32, u32)>)| {
-            off.clear();
-            for (block, place) in blocks {
-                let block = meetings.block(*block as usize);
-                let ends = block.at.iter().zip(block.left_ns(*place as usize));
-                let wanted = ends.filter(|(at, _)| is_wanted(**at));
-                off.extend(wanted.map(|(at, end)| corrected_ns(clock, *end, at_ns).saturating_sub(middles_ns[*at as usize])));
-            }
-            strays_ns(&off, &mut room)
-        };
-        clocks.iter().zip(&by_rank).filter_map(of_rank).max()
-    };
-    let half = worst(&|at| is_short[at as usize])?;
-    let all = worst(&|_| true)?;
+    let (mut off, mut short, mut room): (Vec<i64>, Vec<i64>, Room) = Default::default();
+    let (mut all, mut half) = (None, None);
+    for (clock, blocks) in clocks.iter().zip(meetings.blocks_by_rank(clocks.len())) {
+        off.clear();
+        short.clear();
+        for (block, place) in blocks {
+            let block = meetings.block(block as usize);
+            let ends = block.at.iter().zip(block.left_ns(place as usize));
+            let first = off.len();
+            off.extend(ends.map(|(at, end)| corrected_ns(clock, *end, at_ns).saturating_sub(middles_ns[*at as usize])));
+            keep_into(&mut short, &off[first..], block.at.iter().map(|at| is_short[*at as usize]));
+        }
+        all = all.max(strays_ns(&off, &mut room));
+        half = half.max(strays_ns(&short, &mut room));
+    }
+    let (all, half) = (all?, half?);
     Some(if all <= half.saturating_mul(3) / 2 { all } else { half })
 }
 
+/// Adds those of `numbers` that are to be kept to `kept`, without a branch, as nobody can tell which they are.
+fn keep_into(kept: &mut Vec<i64>, numbers: &[i64], is_kept: impl Iterator<Item = bool>) {
+    let mut next = kept.len();
+    kept.resize(next + numbers.len() + 1, 0);
+    for (number, is_kept) in numbers.iter().zip(is_kept) {
+        kept[next] = *number;
+        next += usize::from(is_kept);
+    }
+    kept.truncate(next);
+}
+
 /// Of each whether it is of the shorter half; of equals, the first ones are.
-fn shorter_half(lengths_ns: Vec<i64>) -> Vec<bool> {
-    let mut all: Vec<(i64, u32)> = lengths_ns.into_iter().zip(0..).collect();
+fn shorter_half(lengths_ns: &[i64]) -> Vec<bool> {
+    let mut all: Vec<(i64, u32)> = lengths_ns.iter().copied().zip(0..).collect();
     let mut is_short = vec![true; all.len()];
     let half = all.len().div_ceil(2);
     if half < all.len() {
@@ -88,10 +98,19 @@ mod tests {
 
     #[test]
     fn of_equals_the_first_are_of_the_shorter_half() {
-        assert_eq!(shorter_half(vec![5, 5, 5]), [true, true, false]);
-        assert_eq!(shorter_half(vec![9, 1, 5, 5]), [false, true, true, false]);
-        assert_eq!(shorter_half(vec![7]), [true]);
-        assert_eq!(shorter_half(Vec::new()), [false; 0]);
+        assert_eq!(shorter_half(&[5, 5, 5]), [true, true, false]);
+        assert_eq!(shorter_half(&[9, 1, 5, 5]), [false, true, true, false]);
+        assert_eq!(shorter_half(&[7]), [true]);
+        assert_eq!(shorter_half(&[]), [false; 0]);
+    }
+
+    #[test]
+    fn what_is_kept_stands_behind_what_was() {
+        let mut kept = vec![1];
+        keep_into(&mut kept, &[2, 3, 4, 5], [false, true, true, false].into_iter());
+        keep_into(&mut kept, &[6, 7], [false, true].into_iter());
+        keep_into(&mut kept, &[], std::iter::empty());
+        assert_eq!(kept, [1, 3, 4, 7]);
     }
 
     #[test]

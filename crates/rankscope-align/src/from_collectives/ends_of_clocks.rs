@@ -13,7 +13,7 @@ use super::ties::{EndPair, Line, median_in};
 pub(super) struct Ends<'a> {
     meetings: &'a Meetings,
     /// By meeting, how short it was.
-    shortest_ns: Vec<i64>,
+    shortest_ns: &'a [i64],
     /// By block, where its clocks stand.
     places: Vec<Range<usize>>,
     /// The clocks of each block, ascending, and where the ends of each are.

@@ -25,6 +25,9 @@ pub(crate) const PAIRED_RANKS_MAX: usize = DENSE_RANKS_MAX;
 /// The recording is cut into so many stretches; of each, every pair keeps its tightest constraint in either direction.
 const STRETCHES: usize = 32;
 
+/// Ranks that are looked at together, where each is compared with all others: few, as the constraints of all of them are kept.
+const TOGETHER: usize = 8;
+
 /// The intervals between all pairs, and what clocks can gain on the first.
 pub(crate) struct Intervals {
     /// At the instant.
@@ -71,6 +74,7 @@ impl Passage {
 }
 
 /// The tightest constraints between one rank and each behind it, one for each stretch of the meetings.
+#[derive(Clone)]
 struct Tightest {
     /// By the other rank, where the one entered and the other left.
     above: Vec<Vec<Passage>>,
@@ -90,24 +94,32 @@ impl Tightest {
         Self { above: none.clone(), below: none, stretch, met_in_stretch: Vec::new(), met: Vec::new() }
     }
 
-    /// Looks at the rank that has these blocks of `meetings`, and these places among their members.
-    fn look_at(&mut self, own: &[(u32, u32)], meetings: &Meetings) {
+    /// Looks at some ranks, each by one of `these`, that have these blocks of `meetings`, and these places among their members.
+    fn look_at(these: &mut [Self], own: &[Vec<(u32, u32)>], meetings: &Meetings) {
+        these.iter_mut().for_each(Self::forget);
+        let length = meetings.len().div_ceil(STRETCHES).max(1);
+        let of_rank = |(at, own): (usize, &Vec<(u32, u32)>)| {
+            let blocks: Vec<_> = own.iter().map(|(block, place)| (meetings.block(*block as usize), *place as usize)).collect();
+            blocks.into_iter().flat_map(move |(block, place)| {
+                block.stretches(length).map(move |(stretch, block)| ((stretch, at), block, place))
+            })
+        };
+        // Stretch by stretch, whose stamps stay in a cache while all of these are compared with them.
+        let mut stretches: Vec<((usize, usize), Block<'_>, usize)> = own.iter().enumerate().flat_map(of_rank).collect();
+        stretches.sort_by_key(|(stretch, ..)| *stretch);
+        for stretch in stretches.chunk_by(|(a, ..), (b, ..)| a == b) {
+            let ((_, at), ..) = stretch[0];
+            stretch.iter().for_each(|(_, block, place)| these[at].take_up(block, *place));
+            these[at].end_stretch();
+        }
+        these.iter_mut().for_each(|one| one.met.sort_unstable());
+    }
+
+    fn forget(&mut self) {
         for other in self.met.drain(..) {
             self.above[other].clear();
             self.below[other].clear();
         }
-        let length = meetings.len().div_ceil(STRETCHES).max(1);
-        let of_block = |(block, place): &(u32, u32)| {
-            let place = *place as usize;
-            meetings.block(*block as usize).stretches(length).map(move |(stretch, block)| (stretch, block, place))
-        };
-        let mut stretches: Vec<(usize, Block<'_>, usize)> = own.iter().flat_map(of_block).collect();
-        stretches.sort_by_key(|(stretch, ..)| *stretch);
-        for stretch in stretches.chunk_by(|(a, ..), (b, ..)| a == b) {
-            stretch.iter().for_each(|(_, block, place)| self.take_up(block, *place));
-            self.end_stretch();
-        }
-        self.met.sort_unstable();
     }
 
     /// Takes up what the meetings of `block` say of the member at `own` and of those behind it.
@@ -143,9 +155,15 @@ pub(crate) fn intervals(shown_ns: &[i64], meetings: &Meetings) -> Intervals {
     let mut direct = Bounds::free(ranks);
     let mut drift_ppb = vec![None; ranks];
     let mut refuted = None;
-    let mut tightest = Tightest::of(ranks);
-    for (a, own) in meetings.blocks_by_rank(ranks).iter().enumerate() {
-        tightest.look_at(own, meetings);
+    let together = if ranks <= PAIRED_RANKS_MAX { TOGETHER } else { 1 };
+    let mut tightest = vec![Tightest::of(ranks); together];
+    let by_rank = meetings.blocks_by_rank(ranks);
+    for a in 0..ranks {
+        if a.is_multiple_of(together) {
+            let own = &by_rank[a..ranks.min(a + together)];
+            Tightest::look_at(&mut tightest[..own.len()], own, meetings);
+        }
+        let tightest = &tightest[a % together];
         for &b in &tightest.met {
             let span = |since: i64| Span::from_nanos(since.saturating_sub(shown_ns[a]));
             let differs = |theirs: i64, ours: i64| Span::from_nanos(theirs.saturating_sub(ours));

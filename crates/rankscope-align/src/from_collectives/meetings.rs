@@ -55,6 +55,8 @@ pub(crate) struct Meetings {
     left_ns: Vec<i64>,
     /// By number, the block and the row in it.
     order: Vec<(u32, u32)>,
+    /// By number, how short each was.
+    shortest_ns: Vec<i64>,
 }
 
 /// Where the columns of a block stand.
@@ -87,6 +89,7 @@ impl Meetings {
     pub(crate) fn sort_by_key<K: Ord>(&mut self, key: impl Fn(&Meeting<'_>) -> K) {
         let mut sorted: Vec<u32> = (0..self.len() as u32).collect();
         sorted.sort_by_cached_key(|at| key(&self.get(*at as usize)));
+        self.shortest_ns = sorted.iter().map(|at| self.shortest_ns[*at as usize]).collect();
         self.order = sorted.into_iter().map(|at| self.order[at as usize]).collect();
         for (at, (block, row)) in (0..).zip(&self.order) {
             self.at[self.blocks[*block as usize].at.start + *row as usize] = at;
@@ -135,7 +138,11 @@ impl Meetings {
     }
 
     /// By number, how short each was.
-    pub(crate) fn shortest_ns(&self) -> Vec<i64> {
+    pub(crate) fn shortest_ns(&self) -> &[i64] {
+        &self.shortest_ns
+    }
+
+    fn found_shortest_ns(&self) -> Vec<i64> {
         let mut shortest_ns = vec![0; self.len()];
         let mut of_rows = Vec::new();
         for block in self.blocks() {

@@ -78,6 +78,7 @@ impl Meetings {
             let cells = place.cells..place.cells + place.members.len() * place.at.len();
             place.is_tame = are_tame(&meetings.entered_ns[cells.clone()]) && are_tame(&meetings.left_ns[cells]);
         }
+        meetings.shortest_ns = meetings.found_shortest_ns();
         meetings
     }
 

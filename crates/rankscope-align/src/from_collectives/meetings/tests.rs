@@ -43,6 +43,9 @@ proptest! {
         let mut sorted = all;
         sorted.sort_by_key(|stays| key(stays));
         prop_assert_eq!(meetings.iter().map(|meeting| meeting.stays().collect()).collect::<Vec<Vec<_>>>(), sorted);
+        let length_ns = |stay: Stay| stay.end_ns.saturating_sub(stay.start_ns);
+        let shortest_ns = |meeting: Meeting<'_>| meeting.stays().map(length_ns).min().unwrap_or(i64::MAX);
+        prop_assert_eq!(meetings.iter().map(shortest_ns).collect::<Vec<_>>(), meetings.shortest_ns());
     }
 
     /// By looking through all meetings for every pair of ranks and every stretch.
