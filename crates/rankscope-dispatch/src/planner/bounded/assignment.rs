@@ -6,6 +6,7 @@ use rankscope_time::Rank;
 
 use super::super::pieces;
 use super::caps::{Caps, Ledger};
+use super::involved::Involved;
 use crate::cost::Work;
 use crate::planner::{BLOCK_TOKENS, Prices};
 use crate::{Batch, Error, Shard};
@@ -163,15 +164,22 @@ impl<'a> Assignment<'a> {
 
     /// Bytes that the plan moves more, or fewer, after `transfer`. `reach` is the receiver's, as it is now.
     pub(super) fn cost(&self, transfer: &Transfer, reach: u32) -> i64 {
+        let pieces = &self.documents[transfer.document];
+        let rank = pieces[transfer.piece].at;
+        let mut own = pieces.iter().enumerate().rev().filter(|(_, piece)| piece.at == rank);
+        let last = own.next().map(|(place, _)| place);
+        let rest = own.next().map_or(0, |(_, piece)| piece.end);
+        self.cost_with(transfer, reach, &Involved { rank, last, reach: pieces[transfer.piece].end, rest })
+    }
+
+    /// The same where it is known already what the giver has of the document.
+    pub(super) fn cost_with(&self, transfer: &Transfer, reach: u32, giver: &Involved) -> i64 {
         let Transfer { document, start, end, .. } = *transfer;
-        let pieces = &self.documents[document];
-        let piece = pieces[transfer.piece];
+        let piece = self.documents[document][transfer.piece];
         let mut cost = self.cost_of_taking(transfer, reach);
-        if end == piece.end && end == self.reach(document, piece.at) {
-            let rest = match start > piece.start {
-                true => start,
-                false => pieces[..transfer.piece].iter().rev().find(|other| other.at == piece.at).map_or(0, |other| other.end),
-            };
+        // Only the end of its last queries rids the giver of context.
+        if end == piece.end && giver.last == Some(transfer.piece) {
+            let rest = if start > piece.start { start } else { giver.rest };
             cost -= self.context_bytes(document, piece.at, rest..end);
         }
         cost

@@ -43,10 +43,11 @@ fn best(assignment: &Assignment, document: usize, rooms: &Rooms) -> Option<(i64,
         if work > largest_room {
             continue;
         }
-        let home = ranks.iter().filter(|other| other.rank == piece.home);
+        // Most pieces are at home, and a document can lie on thousands of ranks.
+        let home = if piece.home == piece.at { None } else { ranks.iter().find(|other| other.rank == piece.home) };
         let others = ranks.iter().take(LOOKED_AT).filter(|other| other.rank != piece.home);
         let fits = |other: &&Involved| other.rank != piece.at && rooms.room(other.rank) >= work;
-        for other in home.filter(fits).chain(others.filter(fits).take(RECEIVERS)) {
+        for other in home.into_iter().filter(fits).chain(others.filter(fits).take(RECEIVERS)) {
             let transfer = Transfer { document, piece: place, start: piece.start, end: piece.end, to: other.rank };
             let cost = assignment.cost_of_taking(&transfer, other.reach) - saved;
             let better = cost < best.map_or(0, |best| best.0);

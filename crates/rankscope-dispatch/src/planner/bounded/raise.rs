@@ -48,11 +48,12 @@ pub(super) fn balance(assignment: &mut Assignment, limits: &Limits, ideal: &Idea
 
 /// Ranks above their caps first: what they give away they need not give away again.
 fn attempt(assignment: &mut Assignment, limits: &[u64], ideal: &Ideal) -> Result<(), Stuck> {
-    relieve(assignment, limits);
+    let mut rooms = Rooms::new(limits, assignment.loads());
     let documents: Vec<usize> = (0..assignment.len()).collect();
-    gather(assignment, &documents, limits, &mut Rooms::new(limits, assignment.loads()));
-    shed_all(assignment, limits, ideal)?;
-    gather(assignment, &documents, limits, &mut Rooms::new(limits, assignment.loads()));
-    relieve(assignment, limits);
+    relieve(assignment, limits, &mut rooms);
+    gather(assignment, &documents, limits, &mut rooms);
+    shed_all(assignment, limits, ideal, &mut rooms)?;
+    gather(assignment, &documents, limits, &mut rooms);
+    relieve(assignment, limits, &mut rooms);
     Ok(())
 }

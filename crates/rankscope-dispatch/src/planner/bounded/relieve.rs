@@ -4,10 +4,9 @@ use super::assignment::{Assignment, Transfer};
 use super::rooms::Rooms;
 
 /// Moves pieces that burden ranks above a cap until they are not or nothing helps. Loads stay within `limits`.
-pub(super) fn relieve(assignment: &mut Assignment, limits: &[u64]) {
-    let mut rooms = Rooms::new(limits, assignment.loads());
+pub(super) fn relieve(assignment: &mut Assignment, limits: &[u64], rooms: &mut Rooms) {
     for rank in 0..limits.len() as u32 {
-        while let Some(transfer) = best(assignment, rank, &rooms) {
+        while let Some(transfer) = best(assignment, rank, rooms) {
             let from = assignment.pieces(transfer.document)[transfer.piece].at;
             assignment.apply(&transfer);
             for rank in [from, transfer.to] {

@@ -15,13 +15,14 @@ pub(super) fn improve(assignment: &mut Assignment, limits: &[u64], ideal: &Ideal
     if givers.is_empty() {
         return;
     }
+    let mut left = if steps.is_some() { usize::MAX } else { VISITS };
     let steps = steps.unwrap_or_else(|| world_size.min(STEPS_PER_GIVER.saturating_mul(givers.len() as u32)));
     let patience = PATIENCE.max(STEPS_PER_GIVER as usize * givers.len());
     let mut in_vain = 0;
     let mut rooms = Rooms::new(limits, assignment.loads());
     let mut dice = SplitMix::new(GOLDEN);
     for _ in 0..steps {
-        if in_vain == patience {
+        if in_vain == patience || left == 0 {
             return;
         }
         let first = givers[dice.below(givers.len())];
@@ -37,6 +38,7 @@ pub(super) fn improve(assignment: &mut Assignment, limits: &[u64], ideal: &Ideal
         change += given.unwrap_or(i64::MAX / 2);
         for giver in again() {
             let documents = assignment.documents_on(giver).to_vec();
+            left = left.saturating_sub(visits(assignment, giver, &documents));
             change += gather(assignment, &documents, limits, &mut rooms);
         }
         in_vain = if change < 0 { 0 } else { in_vain + 1 };
@@ -76,6 +78,15 @@ fn take_back(assignment: &mut Assignment, giver: u32, limits: &[u64], rooms: &mu
     }
 }
 
+/// Pieces that are looked at when `giver` gives anew: for each that it gives, all of the documents on it.
+fn visits(assignment: &Assignment, giver: u32, documents: &[usize]) -> usize {
+    let pieces: usize = documents.iter().map(|&document| assignment.pieces(document).len()).sum();
+    pieces * (1 + assignment.given(giver).count())
+}
+
+/// Looks at pieces after which a search ends, if it is not said how many steps it may take. Few batches come near, but a
+/// document that lies on all ranks of a large job has to be looked through for every piece of it.
+const VISITS: usize = 4_000_000;
 /// Steps for each rank that gives something away; more find little.
 const STEPS_PER_GIVER: u32 = 4;
 /// Steps without success after which a search ends; more where more ranks give.

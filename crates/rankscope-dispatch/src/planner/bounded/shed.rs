@@ -7,13 +7,12 @@ use super::rooms::Rooms;
 use crate::splitmix::mixed;
 
 /// Serves the ranks above their limit, the one with the most excess first; fails with the first rank that nobody relieves.
-pub(super) fn shed_all(assignment: &mut Assignment, limits: &[u64], ideal: &Ideal) -> Result<(), Stuck> {
-    let mut rooms = Rooms::new(limits, assignment.loads());
+pub(super) fn shed_all(assignment: &mut Assignment, limits: &[u64], ideal: &Ideal, rooms: &mut Rooms) -> Result<(), Stuck> {
     let mut givers: Vec<u32> =
         (0..).zip(limits).filter(|&(rank, limit)| assignment.load(rank) > *limit).map(|(rank, _)| rank).collect();
     givers.sort_by_key(|&rank| std::cmp::Reverse(assignment.load(rank) - limits[rank as usize]));
     for giver in givers {
-        shed(assignment, giver, limits, ideal, &mut rooms, Taste::PLAIN)?;
+        shed(assignment, giver, limits, ideal, rooms, Taste::PLAIN)?;
     }
     Ok(())
 }
@@ -75,12 +74,16 @@ fn best(assignment: &Assignment, giver: u32, excess: u64, ideal: &Ideal, rooms: 
     let gives = |document: &&usize| assignment.pieces(**document).iter().any(|piece| piece.at == giver);
     for &document in assignment.documents_on(giver).iter().filter(gives).take(DOCUMENTS) {
         let pieces = assignment.pieces(document);
+        let ranks = involved(pieces);
+        let Some(own) = ranks.iter().find(|own| own.rank == giver) else { continue };
         receivers.clear();
         let takes = |rank: u32| rank != giver && rooms.room(rank) >= least;
-        receivers.extend(involved(pieces).iter().filter(|other| takes(other.rank)).map(|other| (other.rank, other.reach)));
+        let others = ranks.iter().filter(|other| takes(other.rank)).take(RECEIVERS);
+        receivers.extend(others.map(|other| (other.rank, other.reach)));
         for rank in rooms.suited(excess, assignment.capped()).filter(|&rank| takes(rank)) {
             if receivers.iter().all(|other| other.0 != rank) {
-                receivers.push((rank, 0));
+                let reach = ranks.iter().find(|other| other.rank == rank).map_or(0, |other| other.reach);
+                receivers.push((rank, reach));
             }
         }
         for (index, piece) in pieces.iter().enumerate().filter(|(_, piece)| piece.at == giver) {
@@ -94,7 +97,7 @@ fn best(assignment: &Assignment, giver: u32, excess: u64, ideal: &Ideal, rooms: 
                     if moved == 0 || best.is_some_and(hopeless) || !assignment.may_join(&transfer) {
                         return;
                     }
-                    let score = assignment.cost(&transfer, reach) as f64 + rest;
+                    let score = assignment.cost_with(&transfer, reach, own) as f64 + rest;
                     let score = taste.of(score, &transfer);
                     if best.is_none_or(|best| score < best.0) && assignment.allows(&transfer) {
                         best = Some((score, transfer));
@@ -108,5 +111,8 @@ fn best(assignment: &Assignment, giver: u32, excess: u64, ideal: &Ideal, rooms: 
 
 /// A rank that could take only this part of what the emptiest rank could is not asked.
 const CROWDED: u64 = 16;
+/// Ranks that have something of a document already and are asked, those with the longest context first: the context of the
+/// others costs more.
+const RECEIVERS: usize = 64;
 /// Documents of a giver that are looked at. Long ones are cheapest to cut.
 const DOCUMENTS: usize = 6;
