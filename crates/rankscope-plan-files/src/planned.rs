@@ -7,7 +7,7 @@ use std::time::Duration;
 use rankscope_dispatch::Batch;
 use rankscope_dispatch::cost::Work;
 use rankscope_dispatch::planner::bounded::{Explanation, Limits, Options, loads, slowest};
-use rankscope_dispatch::planner::{Remote, gap, lower_bound};
+use rankscope_dispatch::planner::{Remote, cell_limits, gap, lower_bound};
 use serde::Serialize;
 
 pub use self::split_kv::SplitKv;
@@ -181,11 +181,7 @@ impl Answer {
         let kept = limits.kept_by(&after);
         let remote = Remote::of(plan);
         let bytes = remote.bytes(options.prices);
-        let bound = match options.work {
-            Work::Cells => lower_bound(layout, options.prices, &kept)?,
-            // Cells do not bound time.
-            Work::Time(_) => 0,
-        };
+        let bound = lower_bound(layout, options.prices, &cell_limits(layout, &options.work, &kept))?;
         let tokens: u64 = layout.linear_tokens().iter().sum();
         let per_token = |bytes: u64| bytes as f64 / tokens.max(1) as f64;
         Ok(Self {

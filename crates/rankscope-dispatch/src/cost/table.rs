@@ -3,7 +3,7 @@
 //! Between grid points the time is bilinear. Beyond the grid it goes on as the last cell does, because the time of long contexts is
 //! proportional to the cells; below the grid it stays what the smallest kernel takes, because a launch costs what it costs.
 
-use crate::Error;
+use crate::{Error, causal_cells};
 
 /// Milliseconds by query tokens and context tokens.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +53,45 @@ impl TimeTable {
     }
 }
 
+impl TimeTable {
+    /// The most score cells for each nanosecond that any task of documents of up to `longest` tokens reaches, and little above.
+    ///
+    /// Within a cell of the grid, and beyond the last one, time is bilinear, so in a rectangle no task is faster than the fastest
+    /// corner, and none has more cells than the last queries with the longest context.
+    #[must_use]
+    pub fn most_cells_per_nanosecond(&self, longest: u32) -> f64 {
+        let (queries, contexts) = (stops(&self.queries, longest), stops(&self.contexts, longest));
+        let mut most = 0.0_f64;
+        for query in queries.windows(2) {
+            for context in contexts.windows(2).filter(|context| query[0] <= context[1]) {
+                let cells = causal_cells(u64::from(query[1].min(context[1])), u64::from(context[1]));
+                let corners = query.iter().flat_map(|&query| context.iter().map(move |&context| (query, context)));
+                let least = corners.map(|(query, context)| self.nanoseconds(query, context)).min().unwrap_or(1);
+                most = most.max(cells as f64 / least as f64);
+            }
+        }
+        most
+    }
+}
+
+/// Lengths up to `longest`: the points of `axis`, and more between and beyond, each at most one part in [`STOP_PARTS`] longer than
+/// the one before. Below the first point time does not change.
+fn stops(axis: &[u32], longest: u32) -> Vec<u32> {
+    let mut stops = vec![0];
+    for &point in axis.iter().take_while(|point| **point < longest).chain([&longest]) {
+        while stops.len() > 1 && stops[stops.len() - 1] < point {
+            let last = stops[stops.len() - 1];
+            stops.push(last.saturating_add((last / STOP_PARTS).max(1)).min(point));
+        }
+        if stops.len() == 1 {
+            stops.push(point);
+        }
+    }
+    stops
+}
+
+const STOP_PARTS: u32 = 32;
+
 /// The interval of `axis` that tells about `length`, and how far along it the length is: beyond 1 past the end, never below 0.
 fn position(axis: &[u32], length: u32) -> (usize, f64) {
     let low = axis.partition_point(|&point| point <= length).saturating_sub(1).min(axis.len() - 2);
@@ -83,6 +122,23 @@ mod tests {
         assert_eq!(table.nanoseconds(128, 8000), 8_000_000);
         assert_eq!(table.nanoseconds(512, 1000), 4_000_000);
         assert_eq!(table.nanoseconds(1, 1), 1_000_000);
+        Ok(())
+    }
+
+    #[test]
+    fn no_task_is_faster_than_the_fastest() -> Result<(), Error> {
+        let table = table()?;
+        let most = table.most_cells_per_nanosecond(9000);
+        let rate = |queries: u32, context: u32| {
+            causal_cells(queries.into(), context.into()) as f64 / table.nanoseconds(queries, context) as f64
+        };
+        let mut fastest = 0.0_f64;
+        for context in (1..=9000).step_by(37) {
+            (1..=context).step_by(23).for_each(|queries| fastest = fastest.max(rate(queries, context)));
+        }
+        assert!(fastest <= most && most < 1.1 * fastest, "{most} where {fastest} was found");
+        assert!(table.most_cells_per_nanosecond(100) >= rate(100, 100));
+        assert!(table.most_cells_per_nanosecond(0) >= 0.0);
         Ok(())
     }
 

@@ -20,7 +20,7 @@ mod zigzag;
 pub use equal_flops::equal_flops;
 pub use exact::{exact, exact_raising};
 pub use greedy::greedy;
-pub use lower_bound::{gap, lower_bound};
+pub use lower_bound::{cell_limits, gap, lower_bound};
 pub use not_worse::not_worse;
 pub use placement::{NEAR_PARTS, NEAR_TOKENS, place_evenly, place_in_order, place_on_ranks};
 pub use remote::{Prices, Remote};

@@ -5,6 +5,7 @@
 mod alltoall_laws;
 mod batches;
 mod binary_laws;
+mod bound_laws;
 mod calibration;
 mod event_laws;
 mod exchange_laws;

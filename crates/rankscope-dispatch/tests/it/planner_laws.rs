@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use rankscope_dispatch::cost::{TimeTable, Work};
 use rankscope_dispatch::planner::bounded::{Caps, Limits, Options, bounded, explain, loads};
-use rankscope_dispatch::planner::{Prices, Remote, lower_bound, place_in_order, place_on_ranks};
+use rankscope_dispatch::planner::{Prices, Remote, cell_limits, lower_bound, place_in_order, place_on_ranks};
 use rankscope_dispatch::{Batch, Error, Rows};
 use rankscope_time::Rank;
 
@@ -64,10 +64,10 @@ fn check(layout: &Batch, options: &Options) -> Result<(), TestCaseError> {
     }
     prop_assert_eq!(&bounded(layout, options).expect("a plan"), &plan, "the same plan again");
     let bytes = Remote::of(&plan).bytes(options.prices);
-    if options.work == Work::Cells {
-        let bound = lower_bound(layout, options.prices, &limits.kept_by(&after)).expect("a bound");
-        prop_assert!(bound <= bytes, "the bound {} is above {}", bound, bytes);
-    }
+    let cells = cell_limits(layout, &options.work, &limits.kept_by(&after));
+    prop_assert!(plan.cells()?.iter().zip(&cells).all(|(load, limit)| load <= limit), "{:?}", cells);
+    let bound = lower_bound(layout, options.prices, &cells).expect("a bound");
+    prop_assert!(bound <= bytes, "the bound {} is above {}", bound, bytes);
     Ok(())
 }
 

@@ -1,10 +1,9 @@
-//! Bytes that any plan must move, whoever makes it.
+//! The bound with one price for all work.
 //!
 //! # The bound
 //!
-//! What a plan moves is a sum over ranks: the queries a rank computes and does not hold, and the context it needs and does not
-//! hold. So let every rank be asked alone: *with work `w`, how few bytes can you cost?* Call a lower bound of the answer
-//! `h(w)`. A plan gives every rank `w <= limit`, and all `w` add up to all work `T`. For any price `m` of work,
+//! Let every rank be asked alone: *with work `w`, how few bytes can you cost?* Call a lower bound of the answer `h(w)`. A plan
+//! gives every rank `w <= limit`, and all `w` add up to all work `T`. For any price `m` of work,
 //!
 //! ```text
 //! bytes  >=  sum h(w)  =  m T + sum (h(w) - m w)  >=  m T + sum min over w <= limit of (h(w) - m w)
@@ -31,14 +30,8 @@
 use crate::planner::Prices;
 use crate::{Batch, Error, Shard, causal_cells};
 
-/// A lower bound on the bytes of every plan of `layout` in which no rank has more than its entry in `limits` of score cells.
-///
-/// # Errors
-/// [`Error::Overflow`]; [`Error::Weights`] when there is not one limit for each rank.
-pub fn lower_bound(layout: &Batch, prices: Prices, limits: &[u64]) -> Result<u64, Error> {
-    if limits.len() != layout.world_size() as usize {
-        return Err(Error::Weights { what: format!("{} limits for {} ranks", limits.len(), layout.world_size()) });
-    }
+/// The bound; there is one limit for each rank.
+pub(super) fn bound(layout: &Batch, prices: Prices, limits: &[u64]) -> Result<u64, Error> {
     let total = layout.cells_at_home()?.iter().sum::<u64>() as f64;
     let mut ranks: Vec<Alone> = limits.iter().map(|_| Alone::default()).collect();
     for document in layout.documents() {
@@ -55,16 +48,6 @@ pub fn lower_bound(layout: &Batch, prices: Prices, limits: &[u64]) -> Result<u64
     let best = best_price(total, &choices, &ends);
     // What floats may have added.
     Ok((best * (1.0 - 1e-9) - 1.0).ceil().max(0.0) as u64)
-}
-
-/// How far `bytes` are above `bound`; nothing when the bound says nothing.
-#[must_use]
-pub fn gap(bytes: u64, bound: u64) -> Option<f64> {
-    match (bytes, bound) {
-        (0, 0) => Some(0.0),
-        (_, 0) => None,
-        _ => Some(bytes as f64 / bound as f64 - 1.0),
-    }
 }
 
 /// What one rank holds of one document.
