@@ -6,6 +6,7 @@
 
 use rankscope_time::Rank;
 
+use super::BLOCK_TOKENS;
 use crate::{Batch, Error, Shard};
 
 /// Fills ranks in order, each with at most `tokens_per_rank`. Every task stays where its tokens lie.
@@ -13,13 +14,13 @@ use crate::{Batch, Error, Shard};
 /// # Errors
 /// [`Error::NoRoom`] when the ranks together are too small; [`Error::NoRanks`].
 pub fn place_in_order(lengths: &[u32], world_size: u32, tokens_per_rank: u64) -> Result<Batch, Error> {
-    fill(lengths, world_size, |_| tokens_per_rank)
+    fill(lengths, world_size, |part| part / 2, |_| tokens_per_rank)
 }
 
 /// Spreads documents evenly over all ranks, in order: the first ranks hold one token more where the number of tokens is no
 /// multiple of the number of ranks. Where a share would end next to the end of a document (at most [`NEAR_TOKENS`] tokens and
-/// one part in [`NEAR_PARTS`] of a share away), it ends there, and no document is cut for a few tokens. Every task stays where
-/// its tokens lie.
+/// one part in [`NEAR_PARTS`] of a share away), it ends there, and no document is cut for a few tokens; and else after a whole
+/// number of blocks of the document, if that is as near. Every task stays where its tokens lie.
 ///
 /// # Errors
 /// [`Error::NoRanks`].
@@ -38,19 +39,36 @@ pub fn place_evenly(lengths: &[u32], world_size: u32) -> Result<Batch, Error> {
             (below, above) = (above, ends.next().unwrap_or(tokens));
         }
         let nearest = if above - end <= end.saturating_sub(below) { above } else { below };
-        let end = if nearest.abs_diff(end) <= near { nearest } else { end };
+        let blocks = below + round_to_blocks(end.saturating_sub(below));
+        let end = [nearest, blocks].into_iter().find(|near_by| near_by.abs_diff(end) <= near).unwrap_or(end);
         end - std::mem::replace(&mut filled, end)
     };
-    fill(lengths, world_size, room)
+    fill(lengths, world_size, head_in_blocks, room)
+}
+
+/// Half of a part of a document, in whole blocks unless there are too few.
+fn head_in_blocks(part: u32) -> u32 {
+    match part < 4 * BLOCK_TOKENS {
+        true => part / 2,
+        // No more than the part, which is several blocks.
+        false => round_to_blocks(u64::from(part / 2)) as u32,
+    }
+}
+
+/// The nearest whole number of blocks.
+fn round_to_blocks(tokens: u64) -> u64 {
+    let block = u64::from(BLOCK_TOKENS);
+    (tokens + block / 2) / block * block
 }
 
 /// The most tokens that a share of [`place_evenly`] gives up, or has too many, at each end to leave a document whole.
-pub const NEAR_TOKENS: u64 = super::BLOCK_TOKENS as u64 / 2;
+pub const NEAR_TOKENS: u64 = BLOCK_TOKENS as u64 / 2;
 /// The largest part of a share that this is: one in so many.
 pub const NEAR_PARTS: u64 = 256;
 
-/// Fills ranks in order, each with at most the tokens that `room` says.
-fn fill(lengths: &[u32], world_size: u32, mut room: impl FnMut(u32) -> u64) -> Result<Batch, Error> {
+/// Fills ranks in order, each with at most the tokens that `room` says. Of a part of a document `head` says what comes from its
+/// head.
+fn fill(lengths: &[u32], world_size: u32, head: impl Fn(u32) -> u32, mut room: impl FnMut(u32) -> u64) -> Result<Batch, Error> {
     let mut batch = Batch::new(world_size)?;
     let tokens_per_rank = room(0);
     let (mut rank, mut left_on_rank) = (0, tokens_per_rank);
@@ -69,8 +87,8 @@ fn fill(lengths: &[u32], world_size: u32, mut room: impl FnMut(u32) -> u64) -> R
             if part == length {
                 shards.push(resident(rank, part));
             } else {
-                shards.push(resident(rank, part / 2));
-                tails.push(resident(rank, part - part / 2));
+                shards.push(resident(rank, head(part)));
+                tails.push(resident(rank, part - head(part)));
             }
             left -= part;
             left_on_rank -= u64::from(part);
@@ -149,6 +167,15 @@ mod tests {
     fn documents_that_differ_by_a_few_tokens_stay_whole() {
         let lengths: Vec<u32> = (0..64).map(|index| 8192 - index % 7).collect();
         assert!(even(&lengths, 64).documents().all(|document| document.len() == 1));
+    }
+
+    #[test]
+    fn even_shares_are_whole_blocks_but_for_the_ends_of_documents() {
+        let lengths: Vec<u32> = (1..40).map(|index| index * index * 77 + 4001).collect();
+        for document in even(&lengths, 8).documents() {
+            let odd = document.iter().filter(|shard| shard.tokens % BLOCK_TOKENS != 0).count();
+            assert!(odd <= 1 || document.iter().any(|shard| shard.tokens < 4 * BLOCK_TOKENS), "{document:?}");
+        }
     }
 
     #[test]
