@@ -36,6 +36,12 @@ pub enum Lengths {
 }
 
 impl Lengths {
+    /// In one list, rank by rank.
+    #[must_use]
+    pub fn in_order(&self) -> Vec<u32> {
+        self.lists().concat()
+    }
+
     fn lists(&self) -> &[Vec<u32>] {
         match self {
             Self::InOrder(list) => std::slice::from_ref(list),

@@ -8,6 +8,7 @@ use rankscope_dispatch::Batch;
 use rankscope_dispatch::cost::Work;
 use rankscope_dispatch::planner::bounded::{Explanation, Limits, Options, loads, slowest};
 use rankscope_dispatch::planner::{Remote, cell_limits, gap, lower_bound};
+use rankscope_time::Span;
 use serde::Serialize;
 
 pub use self::split_kv::SplitKv;
@@ -20,6 +21,9 @@ pub struct Answer {
     pub planner: Planner,
     /// How far above its share of the work a rank may be.
     pub eps: f64,
+    /// How documents came to lie where they do.
+    #[serde(flatten)]
+    pub placement: Placement,
     /// Ranks.
     pub world_size: u32,
     /// How many documents.
@@ -58,6 +62,9 @@ pub struct Answer {
     pub limits: Vec<u64>,
     /// The planning alone.
     pub elapsed_us: f64,
+    /// A layer's forward pass, attention and exchanges one after the other, if a network was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forward_ns: Option<i64>,
     /// Why runs moved, if that was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moves: Option<Vec<Move>>,
@@ -130,6 +137,20 @@ impl Planner {
     }
 }
 
+/// How documents came to lie where they do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "layout", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Placement {
+    /// In order, or on the ranks that were named for them.
+    Given,
+    /// Wherever a plan moves the fewest bytes.
+    Chosen {
+        /// Forward, per layer, what the plan of documents as they were given moves, if there is one.
+        given_bytes: Option<u64>,
+    },
+}
+
 /// What work is measured in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
@@ -156,6 +177,18 @@ impl Answer {
     #[must_use]
     pub fn explained(self, moves: Option<Vec<Explanation>>) -> Self {
         Self { moves: moves.map(|moves| moves.into_iter().map(Move::from).collect()), ..self }
+    }
+
+    /// With where documents come from.
+    #[must_use]
+    pub fn placed(self, placement: Placement) -> Self {
+        Self { placement, ..self }
+    }
+
+    /// With what a layer's forward pass takes.
+    #[must_use]
+    pub fn taking(self, forward: Option<Span>) -> Self {
+        Self { forward_ns: forward.map(Span::as_nanos), ..self }
     }
 
     /// With what splitting keys and values would move.
@@ -187,6 +220,7 @@ impl Answer {
         Ok(Self {
             planner,
             eps: options.eps,
+            placement: Placement::Given,
             world_size: layout.world_size(),
             documents: layout.len(),
             tokens,
@@ -210,6 +244,7 @@ impl Answer {
             limits: if planner.keeps_limits() { kept } else { limits.target },
             moves: None,
             split_kv: None,
+            forward_ns: None,
             elapsed_us: elapsed.as_nanos() as f64 / 1e3,
             shards: plan.documents().map(rows).collect(),
         })

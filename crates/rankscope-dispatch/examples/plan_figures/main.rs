@@ -6,6 +6,7 @@
 
 mod batches;
 mod benchmark;
+mod layouts;
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -35,6 +36,8 @@ fn main() -> Result<(), Error> {
         "bytes_ratio": worst(|case| case.bytes_ratio),
         "max_over_mean": worst(|case| case.max_over_mean),
         "shards": by_ranks([64, 1024, 8192].map(|ranks| (ranks, batches::drawn(ranks).map(|batch| batch.shards().len()))))?,
+        "layouts": layouts::cases()?,
+        "wide_ms": layouts::wide_ms()?,
         "cases": cases.iter().map(benchmark::Case::json).collect::<Vec<_>>(),
     });
     match std::env::args().nth(1).as_deref() {

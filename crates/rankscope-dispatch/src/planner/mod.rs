@@ -1,24 +1,30 @@
 //! Who computes what: from a linear layout to a plan.
 //!
 //! A planner takes a [`Batch`](crate::Batch) as it lies (the attention ranks in it are ignored) and returns the same documents,
-//! cut into more shards, with the rank that computes each. [`bounded`] is the one to use; [`exact()`] goes through all plans of
-//! a small batch, [`lower_bound()`] says what no plan can stay below, and [`greedy()`] and [`equal_flops()`] are the original's,
-//! kept to compare with.
+//! cut into more shards, with the rank that computes each. [`bounded`] is the one to use, for the shortest time by way of a
+//! [`Goal`]; [`choose()`] says where documents should lie as well. [`exact()`] goes through all plans of a small batch,
+//! [`lower_bound()`] says what no plan can stay below, and [`greedy()`] and [`equal_flops()`] are the original's, kept to compare
+//! with.
 
 pub mod bounded;
+mod choose;
 mod equal_flops;
 mod exact;
+mod goal;
 mod greedy;
 mod lower_bound;
 mod not_worse;
+mod packing;
 mod pieces;
 mod placement;
 mod remote;
 pub mod split;
 mod zigzag;
 
+pub use choose::{Chosen, SPARE_PARTS, choose};
 pub use equal_flops::equal_flops;
 pub use exact::{exact, exact_raising};
+pub use goal::{Goal, Pace};
 pub use greedy::greedy;
 pub use lower_bound::{cell_limits, gap, lower_bound};
 pub use not_worse::not_worse;

@@ -7,6 +7,7 @@ mod batches;
 mod binary_laws;
 mod bound_laws;
 mod calibration;
+mod choose_laws;
 mod event_laws;
 mod exchange_laws;
 mod export_laws;

@@ -31,7 +31,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    Plan(plan::Args),
+    Plan(Box<plan::Args>),
     Check(Box<check::Args>),
     Simulate(Box<simulate::Args>),
     Predict(Box<predict::Args>),
@@ -43,7 +43,7 @@ enum Verb {
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.verb {
-        Verb::Plan(args) => plan::run(args),
+        Verb::Plan(args) => plan::run(&args),
         Verb::Check(args) => check::run(&args),
         Verb::Simulate(args) => simulate::run(&args),
         Verb::Predict(args) => predict::run(&args),

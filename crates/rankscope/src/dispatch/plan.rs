@@ -10,14 +10,14 @@ use std::time::Instant;
 
 use anyhow::{Context, bail, ensure};
 use rankscope_dispatch::cost::Work;
-use rankscope_dispatch::planner::bounded::{Limits, Options, bounded, explain};
+use rankscope_dispatch::planner::bounded::{Limits, Options, explain};
 use rankscope_dispatch::planner::{
-    equal_flops, exact_raising, greedy, not_worse, place_evenly, place_in_order, place_on_ranks,
+    Goal, Remote, choose, equal_flops, exact_raising, greedy, not_worse, place_evenly, place_in_order, place_on_ranks,
 };
 use rankscope_dispatch::{Batch, Rows};
 use rankscope_plan_files::documents::{Documents, Lengths};
 use rankscope_plan_files::plan::{MOST_ELEMENT_BYTES, MOST_RANKS};
-use rankscope_plan_files::planned::{self, Answer, SplitKv};
+use rankscope_plan_files::planned::{self, Answer, Placement, SplitKv};
 
 use super::paths;
 use super::row_args::elements;
@@ -39,7 +39,10 @@ pub(crate) struct Args {
     /// How far above its share of the work a rank may be
     #[arg(long, default_value_t = 0.05, allow_negative_numbers = true, value_parser = share)]
     eps: f64,
-    /// Tokens that a rank holds at most, filled in order. Without it documents are spread evenly, or lie as DOCS lists them by rank
+    /// Where documents lie
+    #[arg(long, value_enum, default_value_t = Layout::InOrder)]
+    layout: Layout,
+    /// Tokens that a rank holds at most. Without it documents in order are spread evenly, or lie as DOCS lists them by rank
     #[arg(long, value_name = "TOKENS")]
     tokens_per_rank: Option<u64>,
     /// Who plans
@@ -81,6 +84,14 @@ pub(crate) struct Args {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Layout {
+    /// In the order of DOCS, or on the ranks that DOCS lists them for
+    InOrder,
+    /// Where the plan is best; ranks hold at most 1 % more tokens than the mean
+    Choose,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Planner {
     /// Fewest bytes, with every rank within its limit
     Bounded,
@@ -92,14 +103,21 @@ pub(crate) enum Planner {
     Exact,
 }
 
-pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let documents = paths::documents(&args.input, args.case.as_deref())?;
     let rows = Rows { hidden_q: args.hidden_q, hidden_kv: args.hidden_kv, lse: 0, element_bytes: args.element_bytes };
-    let layout = layout(&args, &documents).with_context(|| args.input.display().to_string())?;
     let options = args.settings.options(args.eps, &rows)?;
+    let hardware = args.settings.hardware()?;
+    ensure!(
+        hardware.is_none() || args.planner == Planner::Bounded,
+        "--network is for the bounded planner: the others do not look at time"
+    );
+    let pace = hardware.as_ref().map(|hardware| hardware.pace(&rows));
+    let goal = pace.map_or(Goal::FewestBytes, Goal::ShortestTime);
 
     let started = Instant::now();
-    let plan = plan(&args, &documents, &layout, &options).with_context(|| args.input.display().to_string())?;
+    let Planned { layout, plan, placement } =
+        planned(args, &documents, &options, goal).with_context(|| args.input.display().to_string())?;
     let elapsed = started.elapsed();
 
     if let Some(path) = &args.out {
@@ -108,6 +126,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let moves = if args.explain { Some(explain(&layout, &plan, &options)?) } else { None };
     let split = if args.split_kv { Some(SplitKv::new(&layout, &plan, &options, &rows)?) } else { None };
     let answer = Answer::new(&layout, &plan, &options, rows.element_bytes, args.planner.into(), elapsed)?
+        .placed(placement)
+        .taking(pace.map(|pace| pace.forward(&plan, &options)).transpose()?)
         .explained(moves)
         .splitting(split);
     if let Some(path) = &args.html {
@@ -126,38 +146,67 @@ fn share(text: &str) -> Result<f64, String> {
     share.ok_or_else(|| "a share is a number of zero or more, such as 0.05".to_owned())
 }
 
-/// Where the documents lie.
-fn layout(args: &Args, documents: &Documents) -> anyhow::Result<Batch> {
-    let tokens_per_rank = args.tokens_per_rank.or(documents.tokens_per_rank);
-    let world_size = args.ranks.or(documents.world_size);
-    let in_order = |lengths: &[u32]| {
-        let world_size = world_size.context("the number of ranks is missing: give --ranks")?;
-        ensure!(world_size <= MOST_RANKS, "{world_size} ranks; plans are for {} at most", MOST_RANKS);
-        Ok(match tokens_per_rank {
-            Some(tokens_per_rank) => place_in_order(lengths, world_size, tokens_per_rank)?,
-            None => place_evenly(lengths, world_size)?,
-        })
-    };
-    match &documents.lengths {
-        Lengths::InOrder(lengths) => in_order(lengths),
-        Lengths::PerRank(lists) if tokens_per_rank.is_some() => in_order(&lists.concat()),
-        Lengths::PerRank(lists) => {
-            let listed = lists.len();
-            match world_size {
-                Some(ranks) if ranks as usize != listed => bail!("{listed} lists of documents for {ranks} ranks"),
-                _ => Ok(place_on_ranks(lists)?),
-            }
+/// A layout, its plan, and how documents came to lie there.
+struct Planned {
+    layout: Batch,
+    plan: Batch,
+    placement: Placement,
+}
+
+fn planned(args: &Args, documents: &Documents, options: &Options, goal: Goal) -> anyhow::Result<Planned> {
+    let given = as_given(args, documents)?;
+    match args.layout {
+        Layout::InOrder => {
+            let plan = plan(args, documents, &given, options, goal)?;
+            Ok(Planned { layout: given, plan, placement: Placement::Given })
+        }
+        Layout::Choose => {
+            ensure!(
+                args.planner != Planner::EqualFlops,
+                "the equal-flops planner takes whole documents on ranks: leave --layout choose out"
+            );
+            let chosen = choose(&given, tokens_per_rank(args, documents), options, goal)?;
+            let plan = match args.planner {
+                Planner::Bounded => chosen.plan,
+                _ => plan(args, documents, &chosen.layout, options, goal)?,
+            };
+            let given_bytes = chosen.given.map(|plan| Remote::of(&plan).bytes(options.prices));
+            Ok(Planned { layout: chosen.layout, plan, placement: Placement::Chosen { given_bytes } })
         }
     }
+}
+
+fn tokens_per_rank(args: &Args, documents: &Documents) -> Option<u64> {
+    args.tokens_per_rank.or(documents.tokens_per_rank)
+}
+
+/// Documents in order, or where the file says that they lie.
+fn as_given(args: &Args, documents: &Documents) -> anyhow::Result<Batch> {
+    let tokens_per_rank = tokens_per_rank(args, documents);
+    let world_size = args.ranks.or(documents.world_size);
+    if let (Lengths::PerRank(lists), None) = (&documents.lengths, tokens_per_rank) {
+        let listed = lists.len();
+        return match world_size {
+            Some(ranks) if ranks as usize != listed => bail!("{listed} lists of documents for {ranks} ranks"),
+            _ => Ok(place_on_ranks(lists)?),
+        };
+    }
+    let lengths = documents.lengths.in_order();
+    let world_size = world_size.context("the number of ranks is missing: give --ranks")?;
+    ensure!(world_size <= MOST_RANKS, "{world_size} ranks; plans are for {} at most", MOST_RANKS);
+    Ok(match tokens_per_rank {
+        Some(tokens_per_rank) => place_in_order(&lengths, world_size, tokens_per_rank)?,
+        None => place_evenly(&lengths, world_size)?,
+    })
 }
 
 /// Steps of the exact planner before it gives up: some seconds.
 const EXACT_STEPS: u64 = 100_000_000;
 
-fn plan(args: &Args, documents: &Documents, layout: &Batch, options: &Options) -> anyhow::Result<Batch> {
+fn plan(args: &Args, documents: &Documents, layout: &Batch, options: &Options, goal: Goal) -> anyhow::Result<Batch> {
     let kept = |plan| not_worse(layout, plan, &options.work, &options.weights);
     Ok(match args.planner {
-        Planner::Bounded => bounded(layout, options)?,
+        Planner::Bounded => goal.plan(layout, options)?,
         Planner::Greedy => kept(greedy(layout, args.tolerance)?)?,
         Planner::Exact => {
             ensure!(options.work == Work::Cells, "the exact planner balances cells, not measured time");

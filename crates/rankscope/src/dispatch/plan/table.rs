@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use rankscope_plan_files::planned::{Answer, Move};
-use rankscope_report::{bytes, paragraph};
+use rankscope_plan_files::planned::{Answer, Move, Placement};
+use rankscope_report::{bytes, duration, paragraph};
 
 use crate::output;
 
@@ -28,6 +28,14 @@ pub(super) fn table(answer: &Answer) -> String {
     };
     line("heaviest over mean", format!("{:.4}, was {:.4}", answer.max_over_mean, answer.max_over_mean_before));
     line("moved", format!("{} in {} shards", bytes(answer.bytes), answer.n));
+    if let Placement::Chosen { given_bytes: Some(given) } = answer.placement {
+        // For the shortest time a layout can move more.
+        let less = match answer.bytes < given {
+            true => format!(", so {:.0} % less with the chosen layout", 100.0 - answer.bytes as f64 / given as f64 * 100.0),
+            false => String::new(),
+        };
+        line("documents as given", bytes(given) + &less);
+    }
     line("of it by the layout", bytes(answer.layout_bytes));
     line(
         "at least needed",
@@ -43,6 +51,9 @@ pub(super) fn table(answer: &Answer) -> String {
             None => "not known".to_owned(),
         },
     );
+    if let Some(forward_ns) = answer.forward_ns {
+        line("a forward pass", format!("{} a layer, if attention hides nothing of the exchanges", duration(forward_ns as f64)));
+    }
     line("per token", format!("{:.0} bytes ({:.0} elements)", answer.bytes_per_token, answer.elems_per_token));
     line("queries away", format!("{} tokens", answer.moved_tokens));
     line("keys and values away", format!("{} tokens", answer.remote_kv_tokens));
