@@ -9,6 +9,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::time::{Duration, Instant};
 
 use rankscope_clock::Rng;
+use rankscope_record::plugins::Registry;
 use rankscope_record::{
     Category, Scope, SessionOptions, begin_step, join_run_with, record_function, record_op, set_host_name, set_process_name,
     set_thread_name, span_at,
@@ -65,7 +66,7 @@ pub fn train(task: &RankTask) -> Result<Trained, Error> {
         return Err(Error::RankOutOfRange { rank, ranks });
     }
     let test_clock = Some(clocks::for_recorder(&task.clock, task.clock_shift_ns)?);
-    let recording = join_run_with(SessionOptions::default().with_test_clock(test_clock));
+    let recording = join_run_with(SessionOptions::default().with_test_clock(test_clock), Registry::new());
     let Some(_recording) = recording else { return Ok(Trained::NotRecorded) };
     set_process_name(&format!("rank {rank}"));
     set_host_name(&host_name(rank));

@@ -48,18 +48,35 @@ pub struct JoinedRun {
 /// }
 /// ```
 pub fn join_run() -> Option<JoinedRun> {
-    join_run_with(SessionOptions::default())
+    join_run_with(SessionOptions::default(), Registry::new())
 }
 
-/// As [`join_run`], with other options; where the recording lies is the run's to say, whatever they name.
-pub fn join_run_with(options: SessionOptions) -> Option<JoinedRun> {
+/// As [`join_run`], with other options, and with plugins: they work beside the recording until it ends. Where the recording lies is the
+/// run's to say, whatever the options name.
+///
+/// ```
+/// use rankscope_record::plugins::{ProfilerPlugin, Registry};
+/// use rankscope_record::{Overflow, SessionOptions, join_run_with};
+///
+/// struct Sampler;
+///
+/// impl ProfilerPlugin for Sampler {
+///     fn name(&self) -> &str {
+///         "sampler"
+///     }
+/// }
+///
+/// let options = SessionOptions::default().with_overflow(Overflow::Stop { max_bytes: 4 << 30 });
+/// let _run = join_run_with(options, Registry::new().with(Sampler));
+/// ```
+pub fn join_run_with(options: SessionOptions, plugins: Registry) -> Option<JoinedRun> {
     let folder = PathBuf::from(std::env::var_os(RAW_DIR)?);
     let Some(Place { rank, .. }) = ranks::own() else {
         let names = ranks::variables();
         eprintln!("rankscope: {RAW_DIR} is set, but none of {names} says which rank this is, so it is not recorded");
         return None;
     };
-    match JoinedRun::start(&folder, rank, options) {
+    match JoinedRun::start(&folder, rank, options, plugins) {
         Ok(run) => Some(run),
         Err(why) => {
             eprintln!("rankscope: rank {rank} is not recorded: {why}");
@@ -69,12 +86,19 @@ pub fn join_run_with(options: SessionOptions) -> Option<JoinedRun> {
 }
 
 impl JoinedRun {
-    fn start(folder: &Path, rank: u32, options: SessionOptions) -> Result<Self, Box<dyn std::error::Error>> {
+    fn start(
+        folder: &Path,
+        rank: u32,
+        options: SessionOptions,
+        mut plugins: Registry,
+    ) -> Result<Self, Box<dyn std::error::Error>> {
         std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let file = folder.join(format!("rank-{rank}.rkr"));
         let options = SessionOptions { storage: Storage::File(pattern::literal(&file)), ..options.with_ring_of_run() };
         // Clocks that are bent for a test are no host's, and devices know nothing of them.
-        let plugins = if options.test_clock.is_none() { plugins(rank) } else { Registry::new() };
+        if options.test_clock.is_none() {
+            add_plugins(&mut plugins, rank);
+        }
         let test_clock = options.test_clock.clone();
         let session = Session::start_with(options, plugins)?;
         Ok(Self { session, rank, file, _live: live_page(rank, test_clock) })
@@ -130,19 +154,16 @@ fn pack(stopped: &Stopped, rank: u32) {
 #[cfg(not(feature = "export"))]
 fn pack(_stopped: &Stopped, _rank: u32) {}
 
-/// What the environment wants beside the recording, and what reads the clocks of devices.
-fn plugins(rank: u32) -> Registry {
-    #[cfg_attr(not(feature = "foreign-plugins"), expect(unused_mut, reason = "plugins of others are a feature"))]
-    let mut plugins = device_clocks(rank);
+/// Adds what reads the clocks of devices, and what the environment wants beside the recording.
+fn add_plugins(plugins: &mut Registry, rank: u32) {
+    add_device_clocks(plugins, rank);
     #[cfg(feature = "foreign-plugins")]
     plugins.load_from_environment();
-    plugins
 }
 
-/// What reads the clocks of devices, where there are any; without them there is no thread for it.
+/// Adds what reads the clocks of devices, where there are any; without them there is no thread for it.
 #[cfg(feature = "snapshots")]
-fn device_clocks(rank: u32) -> Registry {
-    let mut plugins = Registry::new();
+fn add_device_clocks(plugins: &mut Registry, rank: u32) {
     if let Some(run) = std::env::var_os(RUN_DIR) {
         let (clocks, _absent) = TracerReader::devices();
         if !clocks.is_empty() {
@@ -150,10 +171,7 @@ fn device_clocks(rank: u32) -> Registry {
             plugins.register(SnapshotTaker::new(SnapshotOptions::of(clocks, path)));
         }
     }
-    plugins
 }
 
 #[cfg(not(feature = "snapshots"))]
-fn device_clocks(_rank: u32) -> Registry {
-    Registry::new()
-}
+fn add_device_clocks(_: &mut Registry, _rank: u32) {}

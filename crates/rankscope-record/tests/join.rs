@@ -10,6 +10,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use rankscope_formats::{ReadOptions, recording};
+use rankscope_record::plugins::{PluginError, ProfilerPlugin, Registry, TraceSink};
 use rankscope_record::snapshots::{NoClock, TracerReader};
 use rankscope_record::{SessionOptions, TestClock, join_run, join_run_with, record_function, set_host_name};
 use rankscope_time::Rank;
@@ -18,6 +19,20 @@ use rankscope_trace::{HostClock, Trace};
 /// How far ahead the bent clock is, and how much it gains: a thousandth.
 const AHEAD_NS: i64 = 86_400_000_000_000;
 
+/// A plugin that says when its session ends.
+struct Beside;
+
+impl ProfilerPlugin for Beside {
+    fn name(&self) -> &str {
+        "beside"
+    }
+
+    fn export_data(&mut self, sink: &mut TraceSink<'_>) -> Result<(), PluginError> {
+        sink.metadata("ended", "true");
+        Ok(())
+    }
+}
+
 #[test]
 #[ignore = "what the other tests start in a process of its own"]
 fn child() {
@@ -25,7 +40,9 @@ fn child() {
     let _run = match part.as_str() {
         "bent" => join_run_with(
             SessionOptions::default().with_test_clock(Some(TestClock::new(|true_ns| true_ns + AHEAD_NS + true_ns / 1_000))),
+            Registry::new(),
         ),
+        "beside" => join_run_with(SessionOptions::default(), Registry::new().with(Beside)),
         _ => join_run(),
     };
     set_host_name("elsewhere");
@@ -75,6 +92,14 @@ fn a_rank_leaves_a_packed_recording_that_knows_whose_it_is() {
     assert_eq!((trace.provenance.world_size, trace.provenance.host.as_deref()), (Some(8), Some("elsewhere")));
     assert_eq!(trace.spans.ids().map(|span| trace.name(span)).collect::<Vec<_>>(), ["work"]);
     assert_eq!(std::fs::read_dir(&raw).unwrap().count(), 1, "nothing is left beside it");
+}
+
+#[test]
+fn plugins_of_the_program_work_beside_its_recording() {
+    let folder = tempfile::tempdir().unwrap();
+    ended(rank("beside", folder.path(), &[("RANK", "0")]));
+    let header = packed(&folder.path().join("rank-0.rkr")).provenance.header;
+    assert!(header.contains(&("beside.ended".to_owned(), "true".to_owned())), "{header:?}");
 }
 
 #[test]

@@ -43,6 +43,13 @@ impl Registry {
         self
     }
 
+    /// The same with one more plugin, behind those that are there.
+    #[must_use]
+    pub fn with(mut self, plugin: impl ProfilerPlugin + 'static) -> Self {
+        self.register(plugin);
+        self
+    }
+
     /// Adds a plugin behind those that are there.
     pub fn register(&mut self, plugin: impl ProfilerPlugin + 'static) {
         let plugin: Box<dyn ProfilerPlugin> = Box::new(plugin);
