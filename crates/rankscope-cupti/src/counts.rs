@@ -23,8 +23,6 @@ pub struct Counts {
     pub stranger_buffers: u64,
     /// Buffers of which the rest made no sense.
     pub damaged_buffers: u64,
-    /// Records beyond those that are kept.
-    pub left_out: u64,
     /// Records that were shorter than what has to be read of them.
     pub short_records: u64,
     /// Records of kinds that are not read, by CUPTI's number of the kind.

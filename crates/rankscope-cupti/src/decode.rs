@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use rankscope_record::Category;
-use rankscope_record::kineto::device::{CorrelationKind, DeviceItem, DeviceRecord, ExternalCorrelation, GraphNode};
+use rankscope_record::recording::device::{CorrelationKind, DeviceItem, DeviceRecord, ExternalCorrelation, GraphNode};
 
 use crate::abi::{
     ApiCall, Domain, External, ExternalKind, Kernel, KernelInGraph, Kind, Memcpy, MemcpyInGraph, MemcpyPeer, MemcpyPeerInGraph,
@@ -24,14 +24,17 @@ use crate::words;
 /// What CUPTI says where a number does not apply.
 const NO_STREAM: u32 = u32::MAX;
 
+/// Waits that are kept for the first work of their context, whose records may come a flush later. One takes some hundred bytes.
+const WAITS_MAX: usize = 1 << 16;
+
 /// What is decoded of a session.
 #[derive(Debug)]
 pub(crate) struct Decoder {
     calls: Calls,
     which: ApiCalls,
-    records_max: usize,
+    /// What was decoded since it was last taken.
     items: Vec<DeviceItem>,
-    /// Waits, whose device is looked up in the end, and their contexts.
+    /// Waits of contexts whose device is not known yet.
     waits: Vec<(u32, DeviceRecord)>,
     devices: HashMap<u32, u32>,
     names: HashSet<Arc<str>>,
@@ -39,11 +42,10 @@ pub(crate) struct Decoder {
 }
 
 impl Decoder {
-    pub(crate) fn new(calls: Calls, which: ApiCalls, records_max: usize) -> Self {
+    pub(crate) fn new(calls: Calls, which: ApiCalls) -> Self {
         Self {
             calls,
             which,
-            records_max,
             items: Vec::new(),
             waits: Vec::new(),
             devices: HashMap::new(),
@@ -78,15 +80,24 @@ impl Decoder {
         self.counts.short_records += u64::from(read.is_none());
     }
 
-    /// All of it, once nothing more comes.
-    pub(crate) fn finish(mut self) -> (Vec<DeviceItem>, Counts) {
-        for (context, wait) in std::mem::take(&mut self.waits) {
-            match self.devices.get(&context) {
-                Some(device) => self.items.push(DeviceItem::Record(DeviceRecord { device: *device, ..wait })),
-                None => self.counts.waits_without_device += 1,
+    /// What was decoded since the last time.
+    pub(crate) fn take(&mut self) -> Vec<DeviceItem> {
+        let devices = &self.devices;
+        let items = &mut self.items;
+        self.waits.retain(|(context, wait)| match devices.get(context) {
+            Some(device) => {
+                items.push(DeviceItem::Record(DeviceRecord { device: *device, ..wait.clone() }));
+                false
             }
-        }
-        (self.items, self.counts)
+            None => true,
+        });
+        std::mem::take(items)
+    }
+
+    /// What became of records, once nothing more comes.
+    pub(crate) fn finish(mut self) -> Counts {
+        self.counts.waits_without_device += self.waits.len() as u64;
+        self.counts
     }
 
     /// # Safety
@@ -146,7 +157,9 @@ impl Decoder {
         let Synchronization { sort, start, end, correlation_id, context_id, stream_id } = Synchronization::read(record)?;
         if stream_id == NO_STREAM {
             self.counts.waits_without_stream += 1;
-        } else if self.has_room() {
+        } else if self.waits.len() == WAITS_MAX {
+            self.counts.waits_without_device += 1;
+        } else {
             let name = self.name(words::wait(sort));
             let wait = work(Category::CUDA_SYNC, name, (start, end), (0, stream_id), correlation_id, None);
             self.waits.push((context_id, wait));
@@ -170,9 +183,7 @@ impl Decoder {
                 return Some(());
             }
         };
-        if self.has_room() {
-            self.items.push(DeviceItem::Tie(ExternalCorrelation { kind, external_id, correlation: correlation_id.into() }));
-        }
+        self.items.push(DeviceItem::Tie(ExternalCorrelation { kind, external_id, correlation: correlation_id.into() }));
         Some(())
     }
 
@@ -183,16 +194,7 @@ impl Decoder {
     }
 
     fn keep(&mut self, record: DeviceRecord) {
-        if self.has_room() {
-            self.items.push(DeviceItem::Record(record));
-        }
-    }
-
-    /// Whether one more is kept; one that is not is counted.
-    fn has_room(&mut self) -> bool {
-        let has_room = self.items.len() + self.waits.len() < self.records_max;
-        self.counts.left_out += u64::from(!has_room);
-        has_room
+        self.items.push(DeviceItem::Record(record));
     }
 
     /// A name, each text once.

@@ -9,9 +9,7 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let cupti = Cupti::default();
 //! let state = cupti.state();
-//! let mut plugins = Registry::new();
-//! plugins.register(cupti);
-//! let session = Session::start_with(SessionOptions::default(), plugins)?;
+//! let session = Session::start_with(SessionOptions::default(), Registry::new().with(cupti))?;
 //! {
 //!     let _span = record_function!("forward");
 //!     // ... launch kernels, and wait for them before the session ends ...
@@ -29,7 +27,7 @@
 //! ```text
 //!  program ──► span is open ──► launch ──► call_told: which span? ──► CUPTI
 //!                                                                      │ fills buffers of the pool
-//!  recording ◄── join, at the end ◄── decode, one thread ◄─────────────┘
+//!  report ◄── join, when it is read ◄── recording ◄── decode, one thread ◄┘
 //! ```
 //!
 //! Nothing of CUDA is needed to build this, and a machine without it is as good as one with it: the driver is looked for, then CUPTI, and
@@ -37,8 +35,8 @@
 //! buffer, give one back, or name a span.
 //!
 //! What is not here: counters and samples of the hardware, CUPTI's second version of records, devices of others, and forcing the program
-//! to wait for its device. Records are kept in memory until the session ends, so a process that is killed leaves its spans but not the
-//! work of its devices.
+//! to wait for its device. What was decoded is in the recording at once, so a process that is killed leaves the work of its devices, but
+//! for that of its last second ([`CuptiOptions::flush_every`]).
 
 pub mod abi;
 mod absent;
@@ -49,6 +47,7 @@ mod decode;
 mod driver;
 mod edge;
 mod hub;
+mod join;
 mod kinds;
 mod library;
 mod loading;
@@ -65,6 +64,7 @@ mod worker;
 
 pub use absent::{Absent, Tried};
 pub use counts::{Counts, Overheads};
+pub use join::join_run;
 pub use options::{ApiCalls, CuptiOptions};
 pub use source::Cupti;
 pub use state::CuptiState;

@@ -24,10 +24,10 @@ pub struct CuptiOptions {
     pub buffers: u32,
     /// Bytes of one buffer. The first session of a process decides.
     pub buffer_bytes: usize,
-    /// Records that are kept until the session ends; what comes behind them is counted and left out. One takes some hundred bytes.
-    pub records_max: usize,
     /// Calls that are recorded.
     pub calls: ApiCalls,
+    /// How often CUPTI is asked for what is complete in buffers that are not full yet: what a process that is killed may lose.
+    pub flush_every: Duration,
     /// How long the end of a session waits for buffers that CUPTI still has.
     pub patience: Duration,
     /// The file of CUPTI, where it is not to be looked for. One that is loaded already comes before it. `RANKSCOPE_CUPTI_LIBRARY` says the
@@ -38,13 +38,13 @@ pub struct CuptiOptions {
 }
 
 impl Default for CuptiOptions {
-    /// Sixteen buffers of 4 MiB, of which only what is written to takes memory; four million records; half a second.
+    /// Sixteen buffers of 4 MiB, of which only what is written to takes memory; every second; half a second.
     fn default() -> Self {
         Self {
             buffers: 16,
             buffer_bytes: 4 << 20,
-            records_max: 4 << 20,
             calls: ApiCalls::default(),
+            flush_every: Duration::from_secs(1),
             patience: Duration::from_millis(500),
             library: None,
             driver: None,
@@ -60,17 +60,17 @@ impl CuptiOptions {
         self
     }
 
-    /// The same, keeping so many records.
-    #[must_use]
-    pub fn with_records_max(mut self, records_max: usize) -> Self {
-        self.records_max = records_max;
-        self
-    }
-
     /// The same with these calls.
     #[must_use]
     pub fn with_calls(mut self, calls: ApiCalls) -> Self {
         self.calls = calls;
+        self
+    }
+
+    /// The same, asking so often for what is complete.
+    #[must_use]
+    pub fn with_flush_every(mut self, flush_every: Duration) -> Self {
+        self.flush_every = flush_every;
         self
     }
 

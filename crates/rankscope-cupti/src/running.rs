@@ -72,8 +72,8 @@ impl Running {
             kinds.end();
             return Err(refusal(library, ENABLE, status));
         }
-        let decoder = Decoder::new(calls, options.calls, options.records_max);
-        let worker = Worker::start(hub, kinds.clone(), decoder).inspect_err(|_| kinds.end())?;
+        let decoder = Decoder::new(calls, options.calls);
+        let worker = Worker::start(hub, kinds.clone(), decoder, options.flush_every).inspect_err(|_| kinds.end())?;
         Ok((kinds, worker))
     }
 

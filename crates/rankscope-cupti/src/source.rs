@@ -100,14 +100,12 @@ impl ProfilerPlugin for Cupti {
             let said: Vec<String> = refused.iter().map(|(kind, status)| format!("{}: {status}", kind.name())).collect();
             sink.metadata("refused_kinds", &serde_json::to_string(&said)?);
         }
-        let Collected { items, counts } = collected.ok_or("the thread that decodes records does not answer")?;
+        let Collected { source, counts } = collected.ok_or("the thread that decodes records does not answer")?;
         self.state.set_counts(&counts);
         sink.metadata("counts", &serde_json::to_string(&counts)?);
-        if let Some(hub) = Hub::find() {
-            sink.device_work(vec![items], hub.clock_id());
-            if hub.is_off() {
-                return Err("a callback panicked, and nothing is recorded of devices any more".into());
-            }
+        sink.device_work(&source);
+        if Hub::find().is_some_and(Hub::is_off) {
+            return Err("a callback panicked, and nothing is recorded of devices any more".into());
         }
         Ok(())
     }

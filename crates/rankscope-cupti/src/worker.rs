@@ -7,9 +7,9 @@
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use rankscope_record::kineto::device::DeviceItem;
+use rankscope_record::plugins::DeviceSource;
 
 use crate::absent::Absent;
 use crate::counts::Counts;
@@ -23,9 +23,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// Longer than decoding what is left takes.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a session left.
+/// What a session left: who handed its work over, and what became of it.
 pub(crate) struct Collected {
-    pub(crate) items: Vec<DeviceItem>,
+    pub(crate) source: DeviceSource,
     pub(crate) counts: Counts,
 }
 
@@ -42,14 +42,14 @@ impl Worker {
     ///
     /// # Errors
     /// The system has no thread.
-    pub(crate) fn start(hub: &'static Hub, kinds: Arc<Kinds>, decoder: Decoder) -> Result<Self, Absent> {
+    pub(crate) fn start(hub: &'static Hub, kinds: Arc<Kinds>, decoder: Decoder, flush_every: Duration) -> Result<Self, Absent> {
         let (until_dropped, stopping) = mpsc::channel();
         let (hand_over, collected) = mpsc::channel();
         let before = hub.tally();
         let spawned = thread::Builder::new().name("rankscope-cupti".to_owned()).spawn(move || {
             block_signals();
             // Nobody listens any more if the session did not wait.
-            let _ = hand_over.send(work(hub, &kinds, decoder, before, &stopping));
+            let _ = hand_over.send(work(hub, &kinds, decoder, before, flush_every, &stopping));
         });
         spawned.map_err(|error| Absent::NoRoom { what: "a thread", said: error.to_string() })?;
         Ok(Self { until_dropped, collected })
@@ -62,11 +62,26 @@ impl Worker {
     }
 }
 
-fn work(hub: &Hub, kinds: &Kinds, mut decoder: Decoder, before: Tally, stopping: &Receiver<()>) -> Collected {
+fn work(
+    hub: &Hub,
+    kinds: &Kinds,
+    mut decoder: Decoder,
+    before: Tally,
+    flush_every: Duration,
+    stopping: &Receiver<()>,
+) -> Collected {
+    let source = DeviceSource::new(hub.clock_id());
+    let mut flushed = Instant::now();
     loop {
         let is_last = stopping.recv_timeout(LOOK_EVERY) != Err(RecvTimeoutError::Timeout);
+        if !is_last && flushed.elapsed() >= flush_every {
+            // What it returns says nothing that the buffers do not say.
+            let _ = hub.library.flush();
+            flushed = Instant::now();
+        }
         for filled in hub.filled() {
             decode(hub, &mut decoder, filled.bytes());
+            source.hand_over(&decoder.take());
         }
         decoder.counts.dropped_records += hub.library.dropped_records();
         if is_last {
@@ -74,12 +89,12 @@ fn work(hub: &Hub, kinds: &Kinds, mut decoder: Decoder, before: Tally, stopping:
         }
         kinds.ask_again();
     }
-    let (items, mut counts) = decoder.finish();
+    let mut counts = decoder.finish();
     let now = hub.tally();
     counts.refused_buffers = now.refused - before.refused;
     counts.stranger_buffers = now.strangers - before.strangers;
     counts.outstanding_buffers = hub.outstanding().into();
-    Collected { items, counts }
+    Collected { source, counts }
 }
 
 /// All records of a buffer. Behind one that makes no sense nothing is read.

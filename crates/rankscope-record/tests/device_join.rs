@@ -8,7 +8,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rankscope_record::Category;
-use rankscope_record::kineto::device::{CorrelationKind, DeviceItem, DeviceRecord, ExternalCorrelation, HostOp, Joined, join};
+use rankscope_record::recording::device::{
+    CorrelationKind, DeviceItem, DeviceRecord, ExternalCorrelation, HostOp, Joined, join,
+};
 use serde_json::Value;
 
 const WORK: [&str; 3] = ["kernel", "gpu_memcpy", "gpu_memset"];

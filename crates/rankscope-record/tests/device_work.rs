@@ -10,8 +10,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use rankscope_formats::recording::ClockId;
 use rankscope_formats::{ArgsPolicy, ReadOptions, Scope, read};
-use rankscope_record::kineto::device::{CorrelationKind, DeviceItem, DeviceRecord, ExternalCorrelation};
-use rankscope_record::plugins::{PluginError, ProfilerPlugin, Registry, TraceSink};
+use rankscope_record::plugins::{DeviceSource, PluginError, ProfilerPlugin, Registry, TraceSink};
+use rankscope_record::recording::device::{CorrelationKind, DeviceItem, DeviceRecord, ExternalCorrelation};
 use rankscope_record::{Category, Recorded, Session, SessionOptions, current_correlation, record_function};
 use rankscope_trace::{ArgValue, SpanId, Trace, TrackKind};
 
@@ -60,7 +60,7 @@ impl ProfilerPlugin for Device {
         let kind = CorrelationKind::UserAnnotation;
         let ties = [CorrelationKind::Default, kind]
             .map(|kind| DeviceItem::Tie(ExternalCorrelation { kind, external_id, correlation: CALL }));
-        let buffers = vec![
+        let buffers = [
             vec![
                 self.record(Category::KERNEL, "gemm", 3_000, 5_000, 7),
                 self.record(Category::CUDA_RUNTIME, "launch", 0, 1_000, 4242),
@@ -68,11 +68,13 @@ impl ProfilerPlugin for Device {
             ties.to_vec(),
             vec![self.record(Category::KERNEL, "long gone", -9_000_000_000, 1_000, 7)],
         ];
-        let joined = sink.device_work(buffers, ClockId::REALTIME).ok_or("no recording runs")?;
-        assert_eq!((joined.activities.len(), joined.pairs.len(), joined.annotations.len()), (2, 1, 1));
-        assert_eq!((joined.dropped.out_of_window, joined.oddities.unknown_ops), (1, 0));
+        let source = DeviceSource::new(ClockId::REALTIME);
+        buffers.iter().for_each(|buffer| source.hand_over(buffer));
+        let tally = sink.device_work(&source).ok_or("nothing was handed over")?;
+        assert_eq!((tally.activities, tally.launches, tally.annotations), (2, 1, 1));
+        assert_eq!((tally.dropped.out_of_window, tally.oddities.unknown_ops), (1, 0));
         // Nothing is told of what there is none of.
-        assert!(sink.device_work(Vec::new(), ClockId::REALTIME).ok_or("no recording runs")?.activities.is_empty());
+        assert_eq!(sink.device_work(&DeviceSource::new(ClockId::REALTIME)), None);
         Ok(())
     }
 }
@@ -131,7 +133,7 @@ fn device_work_is_on_its_stream_with_its_span_and_its_call() {
         let options = ReadOptions::default().with_label(name).with_args(ArgsPolicy::All);
         let members = read(File::open(&path).unwrap(), &options).unwrap();
         let trace = members[0].trace.as_ref().unwrap();
-        assert_eq!(told(trace), wanted, "{name}");
+        assert_eq!((members.len(), told(trace)), (1, wanted.map(str::to_owned).to_vec()), "{name}");
         assert!(trace.provenance.problems.is_empty(), "{name}: {:?}", trace.provenance.problems);
         assert!(trace.instants.is_empty(), "{name}: what tells of device work is no moment of its own");
         let narrow = options.with_scope(Scope::Device);

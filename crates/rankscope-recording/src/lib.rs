@@ -30,7 +30,7 @@ mod args;
 mod author;
 mod category;
 mod chunk;
-mod device;
+pub mod device;
 mod error;
 mod event;
 pub mod json;
@@ -57,7 +57,7 @@ pub use chunk::{
     CHUNK_BYTES, CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkHeader, ChunkKind, ChunkState, FILE_HEADER_BYTES, LIVE_MAGIC,
     LIVE_VERSION, PACKED_MAGIC,
 };
-pub use device::{Arrow, DEVICE_WORK, DeviceWork, WorkPlace};
+pub use device::{Arrow, DEVICE_STREAM, DEVICE_WORK, DeviceWork, WorkPlace};
 pub use error::{Error, NotLive};
 pub use event::{ClockId, CounterValue, DropReason, Event, FlowStage, Remark, What, take_out};
 pub use live::{Chunks, LIVE_HEAD_BYTES, LiveFile, live_head, live_process};

@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::Error;
 use super::chunk::{CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkHeader, ChunkKind, ChunkState};
+use super::device::{DEVICE_STREAM, DeviceTally, Shown, SourceId, show};
 use super::event::{DropReason, Remark};
 use super::live::Chunks;
 use super::records::record;
@@ -55,6 +56,8 @@ pub struct Recording<C> {
     ticks: TickMap,
     last_tick: u64,
     damage: Mutex<Damage>,
+    /// Device work, where sources handed any over.
+    shown: Shown,
 }
 
 /// Chunks by what is wrong with them.
@@ -79,10 +82,30 @@ impl<C: Chunks> Recording<C> {
         if index.readable == 0 && !index.damage.lost.is_empty() {
             return Err(Error::NoEvents { offset: super::FILE_HEADER_BYTES as u64 });
         }
-        Ok(index.into_recording(chunks))
+        let mut recording = index.into_recording(chunks);
+        if let Some(shown) = show(&recording) {
+            recording.add(shown);
+        }
+        Ok(recording)
     }
 
-    /// The threads that recorded, by stream.
+    /// Adds device work, as a thread that comes behind all others.
+    fn add(&mut self, mut shown: Shown) {
+        self.names.append(&mut shown.names);
+        let pieces = (0..).zip(&shown.chunks).map(|(at, chunk)| Piece {
+            chunk: u32::MAX - at,
+            at: 0,
+            sequence: at,
+            base_tick: chunk.base_tick,
+            first_id: 0,
+        });
+        let pieces = pieces.collect();
+        self.threads.retain(|thread| thread.stream < DEVICE_STREAM);
+        self.threads.push(Thread { stream: DEVICE_STREAM, tid: 0, name: String::new(), pieces });
+        self.shown = shown;
+    }
+
+    /// The threads that recorded, by stream; behind them [`DEVICE_STREAM`], where sources handed over what devices did.
     pub fn threads(&self) -> &[Thread] {
         &self.threads
     }
@@ -134,6 +157,22 @@ impl<C: Chunks> Recording<C> {
         self.damage().cut.len() as u32
     }
 
+    /// What became of what `source` handed over; none if it handed over nothing.
+    pub fn device_tally(&self, source: SourceId) -> Option<&DeviceTally> {
+        self.shown.tallies.get(&source)
+    }
+
+    /// Things that sources handed over and that nobody can read.
+    pub fn unreadable_device_work(&self) -> u64 {
+        self.shown.unreadable
+    }
+
+    /// Whether instants called `name` are a source's, and told as device work.
+    #[inline]
+    pub(super) fn is_hidden(&self, name: super::NameId) -> bool {
+        self.shown.hidden.contains(&name)
+    }
+
     /// The last tick the recording knows of before its events are read: of anchors, sessions and sealed chunks.
     pub fn last_tick(&self) -> u64 {
         self.last_tick
@@ -157,6 +196,10 @@ impl<C: Chunks> Recording<C> {
 
     /// Loads the chunk that `piece` lies in. Returns where its words end; `None` and counted if it cannot be read.
     pub(super) fn load(&self, piece: &Piece, words: &mut [u64]) -> Option<usize> {
+        if let Some(shown) = self.shown.chunks.get((u32::MAX - piece.chunk) as usize) {
+            words[..shown.words.len()].copy_from_slice(&shown.words);
+            return Some(shown.words.len());
+        }
         let loaded = load(&self.chunks, piece.chunk, words);
         // A ring may have given the chunk to another stream since it was found.
         let whole = loaded.filter(|(header, _)| piece.at > CHUNK_HEADER_WORDS || header.sequence == piece.sequence);
@@ -278,6 +321,7 @@ impl Index {
             anchors: system.anchors,
             last_tick,
             damage: Mutex::new(self.damage),
+            shown: Shown::default(),
         }
     }
 }

@@ -246,6 +246,7 @@ impl<'r, C: Chunks> Replay<'r, C> {
             }
             // An end without a begin: the begin is lost.
             What::End { .. } => self.open.pop().is_some_and(|open| open.counts),
+            What::Instant if self.recording.is_hidden(event.name) => false,
             _ => self.is_on(event),
         }
     }

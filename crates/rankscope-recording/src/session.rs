@@ -1,5 +1,7 @@
 //! Which part of a recording is asked for. A session is no more than that: a stretch of ticks, and the categories in it.
 
+use super::device::DEVICE_STREAM;
+
 /// A session, as the recording marks it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionMark {
@@ -43,9 +45,9 @@ impl Cut {
         }
     }
 
-    /// Whether `stream` is in it.
+    /// Whether `stream` is in it; device work is of no thread, and always is.
     pub fn has_stream(&self, stream: u32) -> bool {
-        self.streams.as_ref().is_none_or(|streams| streams.contains(&stream))
+        stream == DEVICE_STREAM || self.streams.as_ref().is_none_or(|streams| streams.contains(&stream))
     }
 }
 

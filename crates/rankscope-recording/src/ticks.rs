@@ -39,6 +39,12 @@ impl Rate {
         Self((u128::from(ns) << 64) / u128::from(ticks))
     }
 
+    /// How many ticks take `ns`, rounded down; none where ticks take no time.
+    fn ticks(self, ns: u64) -> u64 {
+        let ticks = (u128::from(ns) << 64).checked_div(self.0).unwrap_or(0);
+        u64::try_from(ticks).unwrap_or(u64::MAX)
+    }
+
     /// How long `ticks` are, rounded down.
     #[inline]
     pub(super) fn ns(self, ticks: u64) -> u128 {
@@ -56,6 +62,12 @@ impl Stretch {
             Some(ticks) => self.ns.saturating_add(i64::try_from(self.rate.ns(ticks)).unwrap_or(i64::MAX)),
             None => self.ns.saturating_sub(i64::try_from(self.rate.ns(self.tick - tick)).unwrap_or(i64::MAX)),
         }
+    }
+
+    /// The tick at `ns`, which may lie before the stretch.
+    fn tick_at(&self, ns: i64) -> u64 {
+        let ticks = self.rate.ticks(ns.abs_diff(self.ns));
+        if ns < self.ns { self.tick.saturating_sub(ticks) } else { self.tick.saturating_add(ticks) }
     }
 }
 
@@ -106,6 +118,12 @@ impl TickMap {
     pub fn ns(&self, tick: u64) -> i64 {
         let at = self.stretches.partition_point(|stretch| stretch.tick <= tick);
         self.stretches[at.saturating_sub(1)].ns(tick)
+    }
+
+    /// The tick at about `ns`: its time differs from `ns` by no more than a tick takes, or than the recording has ticks for.
+    pub fn tick(&self, ns: i64) -> u64 {
+        let at = self.stretches.partition_point(|stretch| stretch.ns <= ns);
+        self.stretches[at.saturating_sub(1)].tick_at(ns)
     }
 
     /// The time at `tick`, looked for from stretch `near` on, which is set to where it was found.

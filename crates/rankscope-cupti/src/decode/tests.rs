@@ -32,18 +32,18 @@ fn kernel(length: usize, name: &'static CStr, stamps: (u64, u64), graph: (u32, u
     record
 }
 
-fn decoded(records: &[Vec<u8>], records_max: usize) -> (Vec<DeviceItem>, Counts) {
-    let mut decoder = Decoder::new(Calls::default(), ApiCalls::All, records_max);
+fn decoded(records: &[Vec<u8>]) -> (Vec<DeviceItem>, Counts) {
+    let mut decoder = Decoder::new(Calls::default(), ApiCalls::All);
     for record in records {
         // SAFETY: names are constants of this test.
         unsafe { decoder.record(record) };
     }
-    decoder.finish()
+    (decoder.take(), decoder.finish())
 }
 
 fn only(records: &[Vec<u8>]) -> DeviceRecord {
-    let (mut items, counts) = decoded(records, 100);
-    assert_eq!((items.len(), counts.short_records, counts.left_out), (1, 0, 0), "{items:?} {counts:?}");
+    let (mut items, counts) = decoded(records);
+    assert_eq!((items.len(), counts.short_records), (1, 0), "{items:?} {counts:?}");
     match items.remove(0) {
         DeviceItem::Record(record) => record,
         DeviceItem::Tie(tie) => panic!("{tie:?}"),
@@ -59,7 +59,7 @@ fn a_kernel_is_read_as_far_as_its_version_goes() {
         assert_eq!((record.device, record.stream, record.correlation), (3, 7, 55));
         assert_eq!(record.graph, expected, "{length}");
     }
-    let (items, counts) = decoded(&[kernel(111, c"gemm", (1, 2), (0, 0))], 100);
+    let (items, counts) = decoded(&[kernel(111, c"gemm", (1, 2), (0, 0))]);
     assert_eq!((items.len(), counts.short_records), (0, 1));
 }
 
@@ -76,7 +76,7 @@ fn a_stamp_that_is_no_time_is_zero() {
 
 #[test]
 fn a_name_is_kept_once() {
-    let (items, _) = decoded(&[kernel(208, c"gemm", (1, 2), (0, 0)), kernel(208, c"gemm", (3, 4), (0, 0))], 100);
+    let (items, _) = decoded(&[kernel(208, c"gemm", (1, 2), (0, 0)), kernel(208, c"gemm", (3, 4), (0, 0))]);
     let [DeviceItem::Record(first), DeviceItem::Record(second)] = &items[..] else { panic!("{items:?}") };
     assert!(Arc::ptr_eq(&first.name, &second.name));
 }
@@ -94,7 +94,7 @@ fn waits_are_on_the_device_of_their_context_whichever_comes_first() {
         bytes(38, 56, &fields)
     };
     let records = [wait(1, 7), wait(2, 7), wait(1, NO_STREAM), kernel(208, c"gemm", (1, 2), (0, 0))];
-    let (items, counts) = decoded(&records, 100);
+    let (items, counts) = decoded(&records);
     let wait = items.iter().find_map(|item| match item {
         DeviceItem::Record(record) if record.kind == Category::CUDA_SYNC => Some(record),
         _ => None,
@@ -107,7 +107,7 @@ fn waits_are_on_the_device_of_their_context_whichever_comes_first() {
 #[test]
 fn ties_are_ours_or_somebody_elses() {
     let tie = |kind: i32| bytes(39, 24, &[(4, &kind.to_ne_bytes()), (8, &77_u64.to_ne_bytes()), (16, &5_u32.to_ne_bytes())]);
-    let (items, counts) = decoded(&[tie(3), tie(4), tie(5), tie(1)], 100);
+    let (items, counts) = decoded(&[tie(3), tie(4), tie(5), tie(1)]);
     let of = |kind| DeviceItem::Tie(ExternalCorrelation { kind, external_id: 77, correlation: 5 });
     assert_eq!(items, [of(CorrelationKind::UserAnnotation), of(CorrelationKind::Default)]);
     assert_eq!(counts.foreign_ties, 2);
@@ -118,16 +118,9 @@ fn what_is_not_read_is_counted() {
     let overhead =
         |sort: i32| bytes(17, 56, &[(4, &sort.to_ne_bytes()), (24, &10_u64.to_ne_bytes()), (32, &25_u64.to_ne_bytes())]);
     let records = [bytes(46, 64, &[]), bytes(46, 64, &[]), bytes(9_999, 8, &[]), vec![1, 2], overhead(0x1_0000), overhead(5)];
-    let (items, counts) = decoded(&records, 100);
+    let (items, counts) = decoded(&records);
     assert!(items.is_empty());
     assert_eq!((counts.records, counts.short_records), (6, 1));
     assert_eq!(counts.unknown_kinds.into_iter().collect::<Vec<_>>(), [(46, 2), (9_999, 1)]);
     assert_eq!((counts.overheads["buffer flush"].total_ns, counts.overheads["unknown"].count), (15, 1));
-}
-
-#[test]
-fn records_beyond_the_bound_are_counted_and_left_out() {
-    let records: Vec<_> = (1..=5).map(|at| kernel(208, c"gemm", (at, at + 1), (0, 0))).collect();
-    let (items, counts) = decoded(&records, 3);
-    assert_eq!((items.len(), counts.left_out, counts.records), (3, 2, 5));
 }

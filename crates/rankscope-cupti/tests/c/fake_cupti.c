@@ -39,7 +39,15 @@ static int kept_count;
 static external_record held[BUFFERS];
 static int held_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static __thread buffer *current;
+/* The buffer that a thread fills; a flush takes it from any thread. */
+typedef struct {
+    pthread_mutex_t lock;
+    buffer *current;
+} slot;
+
+static slot *slots[64];
+static int slot_count;
+static __thread slot *own;
 static __thread struct {
     uint64_t ids[64];
     int depth;
@@ -272,31 +280,60 @@ static void finish(buffer *b) {
         completed(NULL, 0, b->memory, b->size, b->used);
 }
 
-static void swap(void) {
-    if (keep && current)
-        kept[kept_count++] = current;
+static slot *own_slot(void) {
+    if (!own) {
+        own = calloc(1, sizeof *own);
+        pthread_mutex_init(&own->lock, NULL);
+        pthread_mutex_lock(&lock);
+        slots[slot_count++] = own;
+        pthread_mutex_unlock(&lock);
+    }
+    return own;
+}
+
+/* With the slot locked. */
+static void swap_slot(slot *of) {
+    if (keep && of->current)
+        kept[kept_count++] = of->current;
     else
-        finish(current);
-    current = NULL;
+        finish(of->current);
+    of->current = NULL;
+}
+
+static void swap(void) {
+    slot *of = own_slot();
+    pthread_mutex_lock(&of->lock);
+    swap_slot(of);
+    pthread_mutex_unlock(&of->lock);
+}
+
+/* With the slot locked: whether there was room. */
+static int put_into(slot *of, const void *record, size_t size) {
+    if (of->current && (of->current->used + size > of->current->size || of->current->records == RECORDS_MAX))
+        swap_slot(of);
+    if (!of->current)
+        of->current = fresh();
+    buffer *to = of->current;
+    if (!to || to->used + size > to->size)
+        return 0;
+    memcpy(to->memory + to->used, record, size);
+    to->at[to->records++] = to->used;
+    to->used += size;
+    return 1;
 }
 
 static void put(const void *record, size_t size) {
     if (!requested)
         return;
-    size = (size + 7) / 8 * 8;
-    if (current && (current->used + size > current->size || current->records == RECORDS_MAX))
-        swap();
-    if (!current)
-        current = fresh();
-    if (!current || current->used + size > current->size) {
+    slot *of = own_slot();
+    pthread_mutex_lock(&of->lock);
+    int had_room = put_into(of, record, (size + 7) / 8 * 8);
+    pthread_mutex_unlock(&of->lock);
+    if (!had_room) {
         pthread_mutex_lock(&lock);
         dropped++;
         pthread_mutex_unlock(&lock);
-        return;
     }
-    memcpy(current->memory + current->used, record, size);
-    current->at[current->records++] = current->used;
-    current->used += size;
 }
 
 int cuptiActivityGetNextRecord(uint8_t *memory, size_t valid, uint8_t **record) {
@@ -316,7 +353,14 @@ int cuptiActivityGetNextRecord(uint8_t *memory, size_t valid, uint8_t **record) 
 int cuptiActivityFlushAll(uint32_t flag) {
     if (flag)
         say("a forced flush");
-    swap();
+    pthread_mutex_lock(&lock);
+    int count = slot_count;
+    pthread_mutex_unlock(&lock);
+    for (int i = 0; i < count; i++) {
+        pthread_mutex_lock(&slots[i]->lock);
+        swap_slot(slots[i]);
+        pthread_mutex_unlock(&slots[i]->lock);
+    }
     return answer(NOT_INITIALIZED, UNKNOWN);
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use libloading::os::unix::{Library, RTLD_NOW};
 use rankscope_cupti::{ApiCalls, Cupti, CuptiOptions, CuptiState};
 use rankscope_record::plugins::Registry;
-use rankscope_record::{Category, Scope, Session, SessionOptions, SpanGuard, begin_named, intern};
+use rankscope_record::{Category, Overflow, Scope, Session, SessionOptions, SpanGuard, begin_named, intern};
 
 #[test]
 #[ignore = "what the other tests start in a process of its own"]
@@ -23,7 +23,8 @@ fn child() {
         }
         "beside" => beside(&script),
         "two-buffers" => drop(once(&script, options().with_buffers(2, 4_096))),
-        "few-records" => drop(once(&script, options().with_records_max(3))),
+        "joined" => joined(&script),
+        "little-room" => little_room(&script),
         "all-calls" => drop(once(&script, options().with_calls(ApiCalls::All))),
         "no-calls" => drop(once(&script, options().with_calls(ApiCalls::None))),
         "killed" => killed(&script),
@@ -31,17 +32,15 @@ fn child() {
     }
 }
 
-/// Of a test nothing is to be waited for that does not come.
+/// Of a test nothing is to be waited for that does not come, and nothing comes that it did not ask for.
 fn options() -> CuptiOptions {
-    CuptiOptions::default().with_patience(Duration::from_millis(20))
+    CuptiOptions::default().with_patience(Duration::from_millis(20)).with_flush_every(Duration::MAX)
 }
 
 fn start(options: CuptiOptions, session: SessionOptions) -> (Session, CuptiState) {
     let cupti = Cupti::new(options);
     let state = cupti.state();
-    let mut plugins = Registry::new();
-    plugins.register(cupti);
-    (Session::start_with(session, plugins).unwrap(), state)
+    (Session::start_with(session, Registry::new().with(cupti)).unwrap(), state)
 }
 
 /// One session around the script.
@@ -55,6 +54,7 @@ fn once(script: &str, options: CuptiOptions) -> Session {
 fn end(session: &Session, state: &CuptiState) {
     let stopped = session.stop().unwrap();
     println!("\nfailures={:?}", stopped.report.plugins);
+    println!("dropped={}", stopped.report.dropped());
     if let Some(absent) = state.absent() {
         println!("absent={absent}");
         println!("reason={absent:?}");
@@ -76,10 +76,24 @@ fn beside(script: &str) {
 
 /// Plays, says so, and waits to be killed.
 fn killed(script: &str) {
-    let (_session, _state) = start(options(), SessionOptions::to_file(file()));
+    let (_session, _state) = start(options().with_flush_every(Duration::from_millis(20)), SessionOptions::to_file(file()));
     play(script);
     println!("\nplayed");
     std::io::stdin().read_line(&mut String::new()).unwrap();
+}
+
+/// A rank of a run, as its program writes it.
+fn joined(script: &str) {
+    let _run = rankscope_cupti::join_run();
+    play(script);
+}
+
+/// A recording that is full before all is in it.
+fn little_room(script: &str) {
+    let session = SessionOptions::to_file(file()).with_overflow(Overflow::Stop { max_bytes: 2 << 20 });
+    let (session, state) = start(options(), session);
+    play(script);
+    end(&session, &state);
 }
 
 fn file() -> PathBuf {
@@ -98,6 +112,12 @@ fn play(script: &str) {
             "op" => open.push(begin(rest, Category::CPU_OP)),
             "end" => drop(open.pop()),
             "up" => fake.as_ref().unwrap().call("fake_up"),
+            "times" => {
+                let (times, line) = rest.split_once(' ').unwrap();
+                for _ in 0..times.parse::<u32>().unwrap() {
+                    fake.as_ref().unwrap().play(line);
+                }
+            }
             "until" => wait_until(began_ns.unwrap_or(0) + rest.parse::<i64>().unwrap()),
             "recorded" => wait_for(|| fake.as_ref().unwrap().number("fake_records") > 0),
             _ => began_ns = fake.as_ref().map(|fake| fake.play(line)).or(began_ns),

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
+use std::time::Duration;
 
 use rankscope_formats::recording::{ClockId, LiveFile, Recording};
 
@@ -26,6 +27,18 @@ kernel 5 12000 12500 0 7 208 0 0 outside
 until 200000
 ";
 
+/// What of it is on the device.
+const LAUNCHED: [&str; 7] = [
+    // The ranges of the program, as the device saw them.
+    "forward @0/7 of forward",
+    "gemm @0/7 of forward correlation 1",
+    "relu @0/7 of matmul correlation 2",
+    "forward @1/8 of forward",
+    "Memcpy HtoD (Pinned -> Device) @1/8 of matmul correlation 3",
+    "Memset (Device) @0/7 correlation 4",
+    "outside @0/7 correlation 5",
+];
+
 #[test]
 fn work_is_on_its_stream_below_the_span_that_launched_it() {
     let Some(stage) = Stage::new(Fake::Now, "works") else { return };
@@ -33,19 +46,7 @@ fn work_is_on_its_stream_below_the_span_that_launched_it() {
     assert_eq!((played.said("absent"), played.said("failures")), (None, Some("[]")));
     let trace = played.trace();
     let on_device: Vec<String> = told(&trace).into_iter().filter(|line| line.contains('@')).collect();
-    assert_eq!(
-        on_device,
-        [
-            // The ranges of the program, as the device saw them.
-            "forward @0/7 of forward",
-            "gemm @0/7 of forward correlation 1",
-            "relu @0/7 of matmul correlation 2",
-            "forward @1/8 of forward",
-            "Memcpy HtoD (Pinned -> Device) @1/8 of matmul correlation 3",
-            "Memset (Device) @0/7 correlation 4",
-            "outside @0/7 correlation 5",
-        ]
-    );
+    assert_eq!(on_device, LAUNCHED);
     let calls: Vec<String> = told(&trace).into_iter().filter(|line| line.starts_with("cu")).collect();
     let expected = [("cudaLaunchKernel", 1), ("cudaLaunchKernel", 2), ("cudaMemcpyAsync", 3), ("cudaMemsetAsync", 4)];
     let mut expected: Vec<String> = expected.iter().map(|(name, number)| format!("{name} correlation {number}")).collect();
@@ -190,16 +191,37 @@ fn sessions_follow_each_other() {
 }
 
 #[test]
-fn a_killed_process_leaves_its_spans_and_what_was_there() {
+fn a_killed_process_leaves_its_spans_and_the_work_of_its_devices() {
     let Some(stage) = Stage::new(Fake::Now, "works") else { return };
-    let mut command = stage.command("killed", "span forward\nkernel 1 1000 2000 0 7 208 0 0 gemm\nend\nspan backward");
+    let mut command = stage.command("killed", &LAUNCHES.replace("until 200000", "span backward"));
     let mut running = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let lines = BufReader::new(running.stdout.take().unwrap()).lines();
     assert!(lines.map(Result::unwrap).any(|line| line == "played"), "it ended before it had played");
+    // Nothing says when CUPTI has handed over what is complete, so the file itself is looked at.
+    let outside = || named(&super::stage::trace(&stage.recording()), "outside").len();
+    while outside() == 0 {
+        assert!(running.try_wait().unwrap().is_none(), "it ended before it was killed");
+        std::thread::sleep(Duration::from_millis(5));
+    }
     running.kill().unwrap();
     running.wait().unwrap();
     let trace = super::stage::trace(&stage.recording());
-    let names: Vec<&str> = trace.spans.ids().map(|span| trace.name(span)).collect();
-    assert_eq!(names, ["forward", "backward"], "work of devices is recorded when the session ends, which it never did");
+    let on_host =
+        ["forward", "matmul", "backward"].map(|name| named(&trace, name).iter().any(|span| !is_on_device(&trace, *span)));
+    assert_eq!(on_host, [true; 3]);
+    let on_device: Vec<String> = told(&trace).into_iter().filter(|line| line.contains('@')).collect();
+    assert_eq!(on_device, LAUNCHED);
     assert!(metadata(&trace, "cupti.library").is_some_and(|json| json.contains("\"version\":28")));
+    assert!(trace.instants.is_empty(), "what was handed over is told as work, and not a second time");
+}
+
+#[test]
+fn a_rank_of_a_run_has_the_work_of_its_devices_for_one_line() {
+    let Some(stage) = Stage::new(Fake::Now, "works") else { return };
+    let raw = tempfile::tempdir().unwrap();
+    let stage = stage.with("RANKSCOPE_RAW_DIR", raw.path().to_string_lossy()).with("RANK", "2").with("WORLD_SIZE", "4");
+    stage.play("joined", LAUNCHES);
+    let trace = super::stage::trace(&raw.path().join("rank-2.rkr"));
+    let on_device: Vec<String> = told(&trace).into_iter().filter(|line| line.contains('@')).collect();
+    assert_eq!((on_device.as_slice(), metadata(&trace, "cupti.absent")), (&LAUNCHED.map(str::to_owned)[..], None));
 }

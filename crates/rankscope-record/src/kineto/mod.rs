@@ -12,7 +12,6 @@ mod child;
 mod config;
 mod config_values;
 mod convert;
-pub mod device;
 mod dynamic;
 mod enable;
 mod error;

@@ -4,8 +4,7 @@
 //! plugin adds is part of the recording. A plugin that fails or panics is switched off and reported once; the program, the
 //! session and the other plugins go on. There is no global list: a [`Registry`] belongs to the session it is started with.
 
-#[cfg(feature = "kineto")]
-mod device_work;
+mod device_source;
 #[cfg(feature = "foreign-plugins")]
 pub mod foreign;
 mod registry;
@@ -13,6 +12,7 @@ mod sink;
 
 use std::error::Error;
 
+pub use device_source::DeviceSource;
 pub use registry::Registry;
 #[cfg(feature = "snapshots")]
 pub(crate) use registry::said;

@@ -10,7 +10,6 @@ use crate::about::set_metadata;
 use crate::control::Companion;
 use crate::report::PluginFailure;
 use crate::session::SessionOptions;
-use crate::ticks::ticks;
 
 /// The plugins of one session.
 #[derive(Default)]
@@ -18,8 +17,6 @@ pub struct Registry {
     entries: Vec<Entry>,
     failures: Vec<PluginFailure>,
     files: Option<PathBuf>,
-    /// When they were started.
-    since_tick: u64,
     /// The process whose threads the plugins may have; none before they are started.
     process: Option<u32>,
 }
@@ -76,7 +73,6 @@ impl Registry {
     /// Begins with a session that has begun.
     pub(crate) fn start(&mut self, options: &SessionOptions) {
         self.process = Some(std::process::id());
-        self.since_tick = ticks();
         self.failures.iter().for_each(say);
         for entry in &mut self.entries {
             let mut enabled = false;
@@ -110,7 +106,7 @@ impl Companion for Registry {
     fn finish(mut self: Box<Self>) -> Vec<PluginFailure> {
         self.each("on_profiling_stop", Order::Reversed, |plugin| plugin.on_profiling_stop());
         for entry in self.entries.iter_mut().filter(|entry| entry.is_on) {
-            let mut sink = TraceSink::new(&entry.name, self.files.as_deref(), self.since_tick);
+            let mut sink = TraceSink::new(&entry.name, self.files.as_deref());
             let exported = guarded(|| entry.plugin.export_data(&mut sink));
             entry.settle("export_data", exported, &mut self.failures);
         }

@@ -4,30 +4,25 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use super::DeviceSource;
 use crate::about::set_metadata;
 use crate::events::{counter_f64, counter_i64, instant};
-#[cfg(feature = "kineto")]
-use crate::kineto::device::{DeviceItem, Joined};
 use crate::names::{intern, intern_key};
 use crate::scope::Scope;
 use crate::value::Value;
 use rankscope_recording::Category;
-#[cfg(feature = "kineto")]
-use rankscope_recording::ClockId;
+use rankscope_recording::device::DeviceTally;
 
 /// The recording, as a plugin sees it when it exports.
 #[derive(Debug)]
 pub struct TraceSink<'a> {
     plugin: &'a str,
     files: Option<&'a Path>,
-    /// When the plugin's session began.
-    #[cfg_attr(not(feature = "kineto"), expect(dead_code, reason = "device work is a feature"))]
-    since_tick: u64,
 }
 
 impl<'a> TraceSink<'a> {
-    pub(super) fn new(plugin: &'a str, files: Option<&'a Path>, since_tick: u64) -> Self {
-        Self { plugin, files, since_tick }
+    pub(super) fn new(plugin: &'a str, files: Option<&'a Path>) -> Self {
+        Self { plugin, files }
     }
 
     /// Adds something to know about the recording: `json` is JSON text; what is not is kept as a text.
@@ -51,20 +46,12 @@ impl<'a> TraceSink<'a> {
         instant(intern(name, CATEGORY, Scope::UserScope), &args);
     }
 
-    /// Adds work of devices, whose times are of `clock`, joined to the spans that caused it. It appears on the streams of its devices;
-    /// work outside of the session is left out. What was left out or odd is put into the metadata, and returned; none where no
-    /// recording runs.
-    #[cfg(feature = "kineto")]
-    pub fn device_work(&mut self, buffers: Vec<Vec<DeviceItem>>, clock: ClockId) -> Option<Joined> {
-        let joined = super::device_work::record(buffers, clock, self.since_tick)?;
-        let said = serde_json::json!({
-            "activities": joined.activities.len(),
-            "launches": joined.pairs.len(),
-            "dropped": joined.dropped,
-            "odd": joined.oddities,
-        });
-        self.metadata("device_work", &said.to_string());
-        Some(joined)
+    /// Joins what `source` handed over to the spans that caused it, as whoever opens the recording will. What was left out or odd is
+    /// put into the metadata, and returned; none where no recording runs, or nothing was handed over.
+    pub fn device_work(&mut self, source: &DeviceSource) -> Option<DeviceTally> {
+        let tally = source.tally()?;
+        self.metadata("device_work", &in_json(&tally));
+        Some(tally)
     }
 
     /// Adds a file beside the recording, whole or not at all; its path is put into the metadata and returned.
@@ -92,6 +79,24 @@ impl<'a> TraceSink<'a> {
 
 /// What plugins add is neither an operator nor a device's: a session that takes moments of the host takes it.
 const CATEGORY: Category = Category::CPU_INSTANT_EVENT;
+
+fn in_json(tally: &DeviceTally) -> String {
+    let DeviceTally { activities, launches, dropped, oddities: odd, .. } = tally;
+    format!(
+        "{{\"activities\":{activities},\"launches\":{launches},\
+         \"dropped\":{{\"out_of_window\":{},\"zero_timestamp\":{}}},\
+         \"odd\":{{\"early_starts\":{},\"reversed\":{},\"without_call\":{},\"repeated_calls\":{},\"disputed_calls\":{},\
+         \"unknown_ops\":{}}}}}",
+        dropped.out_of_window,
+        dropped.zero_timestamp,
+        odd.early_starts,
+        odd.reversed,
+        odd.without_call,
+        odd.repeated_calls,
+        odd.disputed_calls,
+        odd.unknown_ops,
+    )
+}
 
 fn fill_file(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);

@@ -4,6 +4,7 @@
 
 mod cuts;
 mod damage;
+mod devices;
 mod holes;
 mod shadow;
 #[path = "../shadow/mod.rs"]

@@ -50,6 +50,14 @@ proptest! {
     }
 
     #[test]
+    fn the_tick_at_a_time_is_as_near_as_ticks_are(khz in 100_000_u64..5_000_000, tick in 0_u64..400_000_000_000) {
+        let map = TickMap::new(&readings(khz, 60, 100));
+        let ns = map.ns(tick);
+        let off_ns = map.ns(map.tick(ns)).abs_diff(ns);
+        prop_assert!(off_ns <= 2 * (1_000_000 / khz + 1), "{} ns", off_ns);
+    }
+
+    #[test]
     fn anchors_are_hit_and_what_lies_between_is_near(khz in 100_000_u64..5_000_000, at in 0.0..1.0_f64) {
         let anchors = readings(khz, 60, 100);
         let map = TickMap::new(&anchors);

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::super::export::{ThreadWritten, Written};
-use super::super::{Chunks, Cut, Recording, Thread};
+use super::super::{Chunks, Cut, DEVICE_STREAM, Recording, Thread};
 use super::columns::{Block, Numbering};
 use super::frame::{BlockKind, Blocks};
 use super::tables;
@@ -30,9 +30,13 @@ pub fn write<C: Chunks>(recording: &Recording<C>, cut: &Cut, output: &mut impl W
         bytes: Vec::new(),
     };
     let mut threads = Vec::new();
-    for thread in recording.threads().iter().filter(|thread| cut.has_stream(thread.stream)) {
+    // Device work first: whether spans say their own numbers, readers know by a name that it uses.
+    let mut kept: Vec<&Thread> = recording.threads().iter().filter(|thread| cut.has_stream(thread.stream)).collect();
+    kept.sort_by_key(|thread| thread.stream != DEVICE_STREAM);
+    for thread in kept {
         threads.push(writer.thread(thread, cut)?);
     }
+    threads.sort_by_key(|thread| thread.stream);
     let events = threads.iter().map(|thread| thread.events).sum();
     let Writer { mut blocks, event_blocks, .. } = writer;
     blocks.write(BlockKind::Drops, &tables::drops(recording.drops(), recording.remarks(), recording.lost_chunks()))?;

@@ -11,7 +11,7 @@ use rankscope_trace::{
 use rustc_hash::FxHashMap;
 
 use super::super::keys::{API, KINETO_API};
-use super::super::{Args, Category, CounterValue, Event, FlowStage, NameId, TickMap, What, take_out};
+use super::super::{Args, Category, CounterValue, DEVICE_STREAM, Event, FlowStage, NameId, TickMap, What, take_out};
 use crate::columns::Columns;
 use crate::kineto::{Wanted, kept_in_device_scope, wanted};
 use crate::{ArgsPolicy, ReadOptions, Scope};
@@ -179,6 +179,10 @@ impl<'a> Builder<'a> {
     /// The events to come are of this thread.
     pub(in crate::recording) fn thread(&mut self, stream: u32, tid: u64, name: &str) {
         self.turn_to(stream);
+        if stream == DEVICE_STREAM {
+            // Work lies on the tracks of its devices.
+            return;
+        }
         // A later thread may have got the number of an earlier one.
         let key = TrackKey::Number(i64::try_from(tid).unwrap_or(i64::MAX));
         let track = self.trace.tracks.find_or_add(TrackKind::Thread, Some(self.process), key);

@@ -5,10 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use rankscope_recording::Category;
+use rankscope_recording::device::{CorrelationKind, DeviceItem, DeviceRecord, ExternalCorrelation};
 
 use super::abi::{Activity, DeviceInfo, Emit, ProblemSeverity, ResourceInfo, Tie, TieKind};
 use super::host::{copied, text};
-use crate::kineto::device::{CorrelationKind, DeviceItem, DeviceRecord, ExternalCorrelation};
 
 /// What a plugin handed over.
 #[derive(Debug, Default)]

@@ -12,7 +12,7 @@ use super::collected::Collected;
 use super::host::{HOST, copied, text};
 use super::library::LoadError;
 use crate::anchors;
-use crate::plugins::{PluginError, ProfilerPlugin, TraceSink};
+use crate::plugins::{DeviceSource, PluginError, ProfilerPlugin, TraceSink};
 use crate::session::SessionOptions;
 use crate::store::Storage;
 
@@ -144,7 +144,9 @@ impl ProfilerPlugin for ForeignPlugin {
             sink.metadata("refused", &collected.refused.to_string());
         }
         if !collected.items.is_empty() {
-            sink.device_work(vec![collected.items], ClockId(self.table.clock));
+            let source = DeviceSource::new(ClockId(self.table.clock));
+            source.hand_over(&collected.items);
+            sink.device_work(&source);
         }
         settled
     }

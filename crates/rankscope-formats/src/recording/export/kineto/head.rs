@@ -4,7 +4,7 @@
 use std::io::Write;
 
 use super::{Writer, text};
-use crate::recording::Thread;
+use crate::recording::{DEVICE_STREAM, Thread};
 
 /// Kineto places the row of its own spans below all others with this number.
 const SPANS_SORT_INDEX: i64 = 0x2000_0000;
@@ -70,8 +70,12 @@ impl<W: Write> Writer<'_, '_, W> {
         }
     }
 
-    /// Names a thread, and goes there.
+    /// Names a thread, and goes there; device work is on none.
     pub(super) fn enter(&mut self, thread: &Thread) {
+        if thread.stream == DEVICE_STREAM {
+            // Work goes to the rows of its devices.
+            return;
+        }
         let (mut pid, mut tid, mut name) = (Vec::new(), Vec::new(), Vec::new());
         text::unsigned(&mut pid, self.about.pid.into());
         text::unsigned(&mut tid, thread.tid);

@@ -27,7 +27,7 @@ use crate::recording::export::about::About;
 use crate::recording::export::names::Names;
 use crate::recording::export::start_tick;
 use crate::recording::export::written::{Output, ThreadWritten, Written};
-use crate::recording::{Chunks, Cut, RESUMED, Recording, Resumed, Thread, What, take_out};
+use crate::recording::{Chunks, Cut, DEVICE_STREAM, RESUMED, Recording, Resumed, Thread, What, take_out};
 use crate::wire::Encoder;
 use sequence::Sequence;
 
@@ -56,8 +56,13 @@ pub fn perfetto<C: Chunks>(
     let mut threads = Vec::with_capacity(recording.threads().len());
     let kept = (0..).zip(recording.threads()).filter(|(_, thread)| cut.has_stream(thread.stream));
     for ((at, thread), overlapping) in kept.zip(overlapping) {
-        describe_thread(sequence.encoder(), about, thread, uuid_of_thread(at));
-        sequence.start(HEADER_SEQUENCE + 1 + at, uuid_of_thread(at), overlapping);
+        // Work of devices is on no thread's track.
+        let is_thread = thread.stream != DEVICE_STREAM;
+        let uuid = if is_thread { uuid_of_thread(at) } else { PROCESS_UUID };
+        if is_thread {
+            describe_thread(sequence.encoder(), about, thread, uuid);
+        }
+        sequence.start(HEADER_SEQUENCE + 1 + at, uuid, overlapping);
         let mut tally = ThreadWritten::of(thread);
         let mut ticks = recording.ticks().cursor();
         let mut events = recording.replay(thread, cut);

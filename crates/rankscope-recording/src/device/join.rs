@@ -23,7 +23,7 @@ pub struct Activity {
 }
 
 /// Records that were left out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dropped {
     /// Wholly before or after the window.
     pub out_of_window: u64,
@@ -32,7 +32,7 @@ pub struct Dropped {
 }
 
 /// What is kept although it is odd.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Oddities {
     /// Work and waits that start before their call: the device's clock is off.
     pub early_starts: u64,

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use rankscope_recording::Category;
+use crate::Category;
 
 /// One thing in a buffer of a device library.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::*;
-use rankscope_recording::Category;
+use crate::Category;
 
 const WINDOW: RangeInclusive<i64> = 5..=25;
 const EVER: RangeInclusive<i64> = i64::MIN..=i64::MAX;

@@ -4,8 +4,8 @@
 //! number of the call behind it, and which end of an arrow it is. The instant's name and category are the work's own, and its other
 //! arguments, too. When the instant was recorded says nothing.
 
-use super::args::{ArgView, Args};
-use super::word::NameId;
+use crate::args::{ArgView, Args};
+use crate::word::NameId;
 
 /// The key of the argument that makes an instant device work.
 pub const DEVICE_WORK: &str = "device_work";
