@@ -17,7 +17,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, killpg};
+use nix::sys::signal::killpg;
 use nix::unistd::Pid;
 use rankscope_config::ClockSettings;
 use rankscope_probe::key::SharedKey;
@@ -27,6 +27,7 @@ use rankscope_run::{SideFile, read_side_text};
 
 use crate::agent::key;
 use crate::agent::{MINUTES, minutes_name};
+use crate::asked::ask_to_end;
 use crate::directory::Directory;
 use crate::error::Error;
 use crate::executable::Executable;
@@ -74,20 +75,12 @@ impl AgentProcess {
     pub(crate) fn stop(self) {
         self.notice();
         let mut child = self.child.borrow_mut();
-        let deadline = Instant::now() + STOP_WITHIN;
         let group = Pid::from_raw(child.id().cast_signed());
-        if !matches!(child.try_wait(), Ok(None)) {
-            return;
-        }
-        let _gone = killpg(group, Signal::SIGTERM);
-        while matches!(child.try_wait(), Ok(None)) {
-            if Instant::now() > deadline {
-                let _gone = killpg(group, Signal::SIGKILL);
-                let _reaped = child.wait();
-                self.observer.notice(&Notice::NoClocks("the agent did not stop when asked and was killed".to_owned()));
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(5));
+        let ended = ask_to_end(&mut child, STOP_WITHIN, |signal| {
+            let _gone = killpg(group, signal);
+        });
+        if !ended {
+            self.observer.notice(&Notice::NoClocks("the agent did not stop when asked and was killed".to_owned()));
         }
     }
 }

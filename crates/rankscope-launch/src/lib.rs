@@ -8,6 +8,7 @@
 
 pub mod agent;
 mod agents;
+mod asked;
 mod collect;
 mod directory;
 mod error;

@@ -9,12 +9,13 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::kill;
 use nix::unistd::Pid;
 use rankscope_run::{SideFile, read_side_text};
 
+use crate::asked::ask_to_end;
 use crate::directory::Directory;
 use crate::error::Error;
 use crate::executable::Executable;
@@ -56,14 +57,11 @@ impl Watcher {
 
     /// Ends it: the job is over.
     pub(crate) fn end(mut self) {
-        // It may have ended in between, which is what is wanted.
-        let _gone = kill(Pid::from_raw(self.child.id().cast_signed()), Signal::SIGTERM);
-        let deadline = Instant::now() + STOP_WITHIN;
-        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < deadline {
-            thread::sleep(Duration::from_millis(5));
-        }
-        let _killed = self.child.kill();
-        let _reaped = self.child.wait();
+        let process = Pid::from_raw(self.child.id().cast_signed());
+        // What it runs for an alarm is not cut short.
+        ask_to_end(&mut self.child, STOP_WITHIN, |signal| {
+            let _gone = kill(process, signal);
+        });
         // It ends with the pipe of the process.
         let _ended = self.lines.join();
     }
