@@ -1,0 +1,65 @@
+//! [`record_node`]: the counters of a node, recorded by a process that does nothing else.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use rankscope_record::plugins::Registry;
+use rankscope_record::{Session, SessionOptions, set_process_name};
+
+use crate::options::{CountersOptions, Hz, Scope};
+use crate::plugin::Counters;
+
+/// What keeps the counters of a node from being recorded.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NodeError {
+    /// The folder cannot be made.
+    #[error("{}: {reason}", path.display())]
+    NoFolder {
+        /// The folder.
+        path: PathBuf,
+        /// What the system says.
+        reason: std::io::Error,
+    },
+    /// The recording does not begin.
+    #[error(transparent)]
+    NotStarted(#[from] rankscope_record::StartError),
+    /// Somebody else ended the recording.
+    #[error(transparent)]
+    NotStopped(#[from] rankscope_record::StopError),
+    /// The recording is as it was written, and larger than it could be.
+    #[error(transparent)]
+    NotPacked(#[from] rankscope_record::ExportError),
+}
+
+/// Records the counters of this node into `HOST.rkr` in `folder`, until `until` returns. A process that is killed leaves what it has recorded.
+///
+/// # Errors
+/// [`NodeError`].
+pub fn record_node(folder: &Path, hz: Hz, until: impl FnOnce()) -> Result<(), NodeError> {
+    fs::create_dir_all(folder).map_err(|reason| NodeError::NoFolder { path: folder.to_owned(), reason })?;
+    let counters = Counters::new(CountersOptions::default().with_hz(hz).with_scope(Scope::Node));
+    let host = host();
+    let options = SessionOptions::to_file(literal(&folder.join(format!("{host}.rkr"))));
+    let session = Session::start_with(options, Registry::new().with(counters))?;
+    set_process_name(&format!("counters of {host}"));
+    until();
+    session.stop()?.recorded.pack_in_place()?;
+    Ok(())
+}
+
+/// The name of this host, as a file may be called.
+fn host() -> String {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let name: String = name.trim().chars().filter(|c| c.is_ascii_alphanumeric() || "-_.".contains(*c)).collect();
+    if name.trim_matches('.').is_empty() { "node".to_owned() } else { name }
+}
+
+/// `path`, in which a percent sign means itself.
+fn literal(path: &Path) -> PathBuf {
+    let doubled =
+        path.as_os_str().as_bytes().iter().flat_map(|byte| std::iter::repeat_n(*byte, 1 + usize::from(*byte == b'%')));
+    PathBuf::from(OsString::from_vec(doubled.collect()))
+}
