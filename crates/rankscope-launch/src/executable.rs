@@ -85,6 +85,11 @@ impl Executable {
         self.with(["trigger".into(), run.into()].into_iter().chain(options))
     }
 
+    /// The words of a process that samples its node's counters into `folder`.
+    pub(crate) fn counters(&self, folder: &Path, hz: u32) -> Vec<OsString> {
+        self.with(["counters".into(), folder.into(), "--hz".into(), hz.to_string().into()])
+    }
+
     /// The words of a process that is an agent.
     pub(crate) fn agent(&self) -> Vec<OsString> {
         self.with(["agent".into()])

@@ -10,6 +10,7 @@ pub mod agent;
 mod agents;
 mod asked;
 mod collect;
+mod counters;
 mod directory;
 mod error;
 mod executable;
@@ -36,6 +37,7 @@ mod trigger;
 mod watcher;
 mod words;
 
+pub use counters::Counting;
 pub use directory::Place;
 pub use error::{Error, ExitClass};
 pub use executable::Executable;

@@ -135,6 +135,9 @@ pub enum Notice {
     /// They were not.
     #[error("what came before could not be kept: {0}")]
     NoIncident(#[source] Error),
+    /// Counters of this node are not sampled, or not to the end.
+    #[error("counters are not sampled: {0}")]
+    NoCounters(String),
     /// Nobody watches whether the job makes progress.
     #[error("the job is not watched: {0}")]
     NotWatched(String),

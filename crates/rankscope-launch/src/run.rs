@@ -12,6 +12,7 @@ use rankscope_run::{SideFile, read_side_text};
 
 use crate::agents::{self, AgentProcess};
 use crate::collect::Collection;
+use crate::counters::{Counters, Counting};
 use crate::directory::{Directory, Place, Variables};
 use crate::error::Error;
 use crate::finish::{Finish, finish};
@@ -50,6 +51,8 @@ pub struct Request {
     pub ring: Option<Duration>,
     /// Watch the job by the live pages of its ranks and tell of alarms.
     pub watch: Option<Watching>,
+    /// Sample counters of the nodes beside the job.
+    pub counters: Option<Counting>,
     /// Align and report at the end of the job.
     pub report: bool,
     /// Map the node's traces at the end of the job into a folder below this one.
@@ -132,6 +135,8 @@ pub(crate) fn run_in(
         (Some(directory), Some(watching)) => Watcher::start(watching, directory, observer, ask.clone()),
         _ => None,
     };
+    let counters = directory.as_ref().zip(request.counters);
+    let counters = counters.and_then(|(directory, counting)| Counters::start(counting, &described.agents, directory, observer));
     let ended = Job::start(&command, request.ranks, environment, request.aside).map(|job| {
         let watch = watch(request.on_hang, &job, directory.as_ref(), observer, ask.clone());
         let mut on_signal = OnSignal { profile: on_demand.as_mut(), keep: ask.clone() };
@@ -141,6 +146,7 @@ pub(crate) fn run_in(
     });
     on_demand.into_iter().for_each(OnDemand::end);
     watcher.into_iter().for_each(Watcher::end);
+    counters.into_iter().for_each(Counters::end);
     drop(ask);
     incidents.into_iter().for_each(Incidents::end);
     if let Some(agent) = agent {

@@ -37,6 +37,7 @@ fn request(at: &Path, ranks: Option<u32>, command: &[&str]) -> Request {
         on_hang: None,
         ring: None,
         watch: None,
+        counters: None,
         report: false,
         collect: Vec::new(),
         grace: Duration::from_secs(10),

@@ -10,7 +10,7 @@ use rankscope_trace::Trace;
 use rayon::prelude::*;
 
 use crate::request::Judged;
-use crate::{Error, Progress, Stage};
+use crate::{Error, Progress, Stage, workers};
 
 /// Ranks whose events are in memory at once, where they have to be read again.
 const AT_ONCE: usize = 8;
@@ -74,11 +74,17 @@ impl Judged {
         if let Some(path) = job.critical_path_trace() {
             timeline.add_derived("critical path", &path).map_err(Error::Timeline)?;
         }
+        let mut nodes = self.counters.left();
         for indices in self.chunks(AT_ONCE) {
             if progress.is_cancelled() {
                 return Err(Error::Cancelled);
             }
-            let traces = self.traces(indices.clone())?;
+            let mut traces = self.traces(indices.clone())?;
+            for trace in &mut traces {
+                if let Some(counters) = nodes.take(trace) {
+                    workers::add(Arc::make_mut(trace), counters);
+                }
+            }
             let mut views = Vec::with_capacity(traces.len());
             for (index, trace) in indices.clone().zip(&traces) {
                 views.push(RankView { trace, rank: Some(job.ranks[index].rank), map: &job.clocks.ranks[index].map });

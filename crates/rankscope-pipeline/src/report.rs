@@ -173,7 +173,7 @@ pub fn analysed(
     tables: &[JobTable],
     progress: &dyn Progress,
 ) -> Result<(Judged, Document), Error> {
-    let Judged { job, title, parts, held, readings } = judged;
+    let Judged { job, title, parts, held, readings, counters } = judged;
     progress.let_go();
     let mut analysed = Analysed::of(job, shown.step)?;
     let collective_tables = analysed.collective_tables(tables);
@@ -189,5 +189,5 @@ pub fn analysed(
     if let Some(rank) = shown.rank {
         select_rank(&mut document, rank)?;
     }
-    Ok((Judged { job: analysed.job, title, parts, held, readings }, document))
+    Ok((Judged { job: analysed.job, title, parts, held, readings, counters }, document))
 }

@@ -10,6 +10,7 @@ use crate::error::PartsFault;
 use crate::facts::{Clues, SideReadings, facts, known_clocks};
 use crate::held::{Held, Keep};
 use crate::map::{Mapped, Mapping, map, map_files};
+use crate::node_counters::NodeCounters;
 use crate::parts_folder::{read_folder, read_plan_of};
 use crate::read::Reading;
 use crate::{Error, Progress};
@@ -40,6 +41,8 @@ pub struct Judged {
     pub held: Held,
     /// Readings of tracers' clocks beside them.
     pub readings: SideReadings,
+    /// Counters of its nodes.
+    pub counters: NodeCounters,
 }
 
 /// Paths that a title has room for.
@@ -118,6 +121,7 @@ pub fn judged_parts(
         parts: Some(folder.to_owned()),
         held: Held::new(Vec::new(), reading, Keep::Nothing),
         readings: SideReadings::default(),
+        counters: NodeCounters::default(),
     })
 }
 
@@ -142,5 +146,5 @@ fn judged_by(request: &Request, map: impl FnOnce(&Mapping, &SideReadings) -> Res
     let readings = SideReadings::of(&clues)?;
     let Mapped { parts, held } = map(&request.mapping, &readings)?;
     let job = judge(parts, &facts, request.judging)?;
-    Ok(Judged { job, title: title(&request.paths), parts: None, held, readings })
+    Ok(Judged { job, title: title(&request.paths), parts: None, held, readings, counters: NodeCounters::of(&clues) })
 }

@@ -29,7 +29,8 @@ pub(crate) fn join(path: &Path, trace: &mut Trace, reading: Reading) {
     }
 }
 
-fn add(trace: &mut Trace, mut worker: Trace) {
+/// Adds what a process of the same host recorded, on the clock of `trace`.
+pub(crate) fn add(trace: &mut Trace, mut worker: Trace) {
     if let (Some(own), Some(theirs)) = (ahead_of_counter_ns(trace), ahead_of_counter_ns(&worker)) {
         let offset = Span::from_nanos(own.saturating_sub(theirs));
         apply(&mut worker, &ClockMap::<RankClock, RankClock>::from_offset(offset, 0));

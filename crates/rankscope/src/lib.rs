@@ -13,6 +13,8 @@ mod compare;
 mod config;
 mod convert;
 #[cfg(feature = "clock")]
+mod counters;
+#[cfg(feature = "clock")]
 mod demo;
 mod dispatch;
 mod dist;
@@ -85,6 +87,9 @@ enum Verb {
     Query(query::Args),
     Hang(hang::Args),
     #[cfg(feature = "clock")]
+    #[command(hide = true)]
+    Counters(counters::Args),
+    #[cfg(feature = "clock")]
     Doctor(doctor::Args),
     Top(top::Args),
     Watch(watch::Args),
@@ -143,6 +148,8 @@ pub fn command_line<W: Into<OsString>>(words: impl IntoIterator<Item = W>) -> Ex
         Verb::Hang(args) => hang::run(args),
         #[cfg(feature = "clock")]
         Verb::Doctor(args) => doctor::run(&args),
+        #[cfg(feature = "clock")]
+        Verb::Counters(args) => counters::run(&args),
         Verb::Top(args) => top::run(&args),
         Verb::Watch(args) => watch::run(&args),
         Verb::Spans(args) => spans::run(args),

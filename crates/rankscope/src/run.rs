@@ -14,8 +14,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use rankscope_config::ClockSettings;
+use rankscope_counters::Hz;
 use rankscope_launch::{
-    ExitClass, NameError, Notice, Observer, Place, ProfilePlan, Request, RunName, Summary, Watching, become_command,
+    Counting, ExitClass, NameError, Notice, Observer, Place, ProfilePlan, Request, RunName, Summary, Watching, become_command,
 };
 use rankscope_report::steers;
 
@@ -59,6 +60,10 @@ pub(crate) struct Args {
     /// NCCL_PROFILER_PLUGIN names is called, too
     #[arg(long)]
     nccl: bool,
+    /// Sample counters of every node beside the job, so many times a second [default: 10, from 1 to 100]: processors, memory, network, sensors, and
+    /// GPUs through NVML. The timeline shows them
+    #[arg(long, value_name = "HZ", num_args = 0..=1, require_equals = true, default_missing_value = "10", hide_default_value = true)]
+    counters: Option<Hz>,
     /// Name of the run, below runs/ [default: the program and the time]
     #[arg(long, value_name = "NAME", value_parser = name)]
     name: Option<RunName>,
@@ -119,6 +124,7 @@ fn request(args: Args) -> Result<Request> {
         on_hang: args.on_hang,
         ring: args.ring,
         watch: (args.watch || args.on_alarm.is_some() || args.ring.is_some()).then_some(Watching { exec: args.on_alarm }),
+        counters: args.counters.map(|hz| Counting { hz: hz.get() }),
         report: !args.no_report,
         grace: args.job.grace(),
         map: args.map,

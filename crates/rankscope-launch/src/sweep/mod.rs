@@ -99,6 +99,7 @@ fn run_request(request: &SweepRequest, sweep: &Sweep) -> Request {
         on_hang: None,
         ring: None,
         watch: None,
+        counters: None,
         report: request.report,
         collect: sweep.options.collect.clone(),
         grace: request.grace,

@@ -36,7 +36,7 @@ pub(super) struct Owned {
 }
 
 /// Folders that are laid out in every run.
-const FOLDERS: [&str; 4] = ["raw", "clock", "nodes", "report"];
+const FOLDERS: [&str; 5] = ["raw", "clock", "counters", "nodes", "report"];
 
 impl Owned {
     pub(super) fn new(listed: BTreeSet<String>) -> Self {
@@ -78,6 +78,7 @@ fn of_folder(first: &str, rest: &str) -> bool {
     let name = rest.rsplit('/').next().unwrap_or(rest);
     let ours = match first {
         "raw" => Format::of_name(without_number(name)).is_some() || name.ends_with(".partial"),
+        "counters" => without_number(name).ends_with(".rkr"),
         "report" => name.starts_with("report."),
         _ => name.ends_with(".json") || name.ends_with(".jsonl"),
     };
@@ -111,6 +112,8 @@ mod tests {
             ("raw/notes.md", Ownership::Part),
             ("raw/attempt-0/rank-1.recovered.rkr", Ownership::Part),
             ("raw/rank-0.rkr.1", Ownership::Part),
+            ("counters/node-1.rkr.2", Ownership::Part),
+            ("counters/notes.txt", Ownership::None),
             ("report/report.html", Ownership::Part),
             ("clock/windows-node3.jsonl", Ownership::Part),
             ("out/deep/model.bin", Ownership::Part),

@@ -54,6 +54,7 @@ mod process;
 mod rank_timelines;
 mod recorded_causes;
 mod recover;
+mod run_counters;
 mod run_crash;
 mod run_exit;
 mod run_frameworks;
