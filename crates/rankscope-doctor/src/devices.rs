@@ -24,12 +24,14 @@ pub struct Devices {
     pub cuda: Device,
     /// AMD's.
     pub rocm: Device,
+    /// How many of NVIDIA's NVML knows, which tells of power, clocks and heat; why none.
+    pub nvml: Result<u32, String>,
 }
 
 impl Default for Devices {
     fn default() -> Self {
         let absent = Device { devices: Err("not looked for".to_owned()), profiler: Err("not looked for".to_owned()) };
-        Self { cuda: absent.clone(), rocm: absent }
+        Self { cuda: absent.clone(), rocm: absent, nvml: Err("not looked for".to_owned()) }
     }
 }
 
@@ -43,6 +45,8 @@ pub fn look_at_devices() -> Devices {
             c"hipGetDeviceCount",
             &[c"librocprofiler-sdk.so.1", c"librocprofiler-sdk.so.0", c"librocprofiler-sdk.so"],
         ),
+        // Its first function takes nothing, and does not look at what it is given.
+        nvml: open(&[c"libnvidia-ml.so.1"]).and_then(|nvml| counted(nvml, c"nvmlInit_v2", c"nvmlDeviceGetCount_v2")),
     }
 }
 

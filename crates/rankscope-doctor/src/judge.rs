@@ -15,6 +15,7 @@ pub fn document(seen: &Examination) -> DoctorDocument {
         recorder(seen),
         device(seen, DoctorTopic::Cuda),
         device(seen, DoctorTopic::Rocm),
+        counters(seen),
         nccl(seen),
         torch(seen),
         jax(seen),
@@ -121,8 +122,37 @@ fn device(seen: &Examination, topic: DoctorTopic) -> DoctorFinding {
     }
 }
 
-fn plural(count: u32, noun: &str) -> String {
-    if count == 1 { noun.to_owned() } else { format!("{noun}s") }
+/// What `rankscope run --counters` can sample.
+fn counters(seen: &Examination) -> DoctorFinding {
+    let sensors = match seen.sensors {
+        0 => "no sensor of the board".to_owned(),
+        count => format!("{count} {} of the board", plural(count as u128, "sensor")),
+    };
+    let cost = "a thousandth of a core at most, and half a per cent of one for each GPU";
+    let cycles = match &seen.cycles {
+        Ok(()) => "programs can count their cycles".to_owned(),
+        Err(why) => format!("programs cannot count their cycles: {why}"),
+    };
+    let of = |standing, gpus: String, remedy| {
+        let says = format!("Processors, memory, pressure and network can be sampled, {sensors}, and {gpus}; {cycles}.");
+        with(found(DoctorTopic::Counters, standing, says), remedy, cost)
+    };
+    let has_gpus = seen.devices.as_ref().is_ok_and(|devices| matches!(devices.cuda.devices, Ok(1..)));
+    match seen.devices.as_ref().map(|devices| &devices.nvml) {
+        Ok(Ok(gpus @ 1..)) => {
+            of(Ready, format!("{gpus} {} through NVML", plural(*gpus, "GPU")), "rankscope run --counters -- CMD")
+        }
+        Ok(Err(why)) if has_gpus => of(
+            Limited,
+            format!("no GPU, because NVML does not answer: {why}"),
+            "NVML, libnvidia-ml.so.1, comes with the driver",
+        ),
+        _ => of(Ready, "no GPU".to_owned(), "rankscope run --counters -- CMD"),
+    }
+}
+
+fn plural(count: impl Into<u128>, noun: &str) -> String {
+    if count.into() == 1 { noun.to_owned() } else { format!("{noun}s") }
 }
 
 fn nccl(seen: &Examination) -> DoctorFinding {
@@ -314,6 +344,22 @@ mod tests {
         // The process that asked was ended by a library.
         let ended = Examination { devices: Err("it ended with signal: 11".to_owned()), ..Examination::default() };
         assert!(told(&ended, DoctorTopic::Rocm).says.contains("signal: 11"));
+    }
+
+    #[test]
+    fn counters_are_told_with_the_gpus_that_nvml_knows() {
+        let of = |gpus: u32, nvml: Result<u32, String>| {
+            let cuda = Device { devices: Ok(gpus), profiler: Ok(()) };
+            let devices = Ok(Devices { cuda, nvml, ..Devices::default() });
+            told(&Examination { devices, sensors: 1, ..Examination::default() }, DoctorTopic::Counters)
+        };
+        let known = of(8, Ok(8));
+        assert!(known.standing == Ready && known.says.contains("1 sensor of the board, and 8 GPUs through NVML;"), "{known:?}");
+        let lacking = of(8, Err("libnvidia-ml.so.1: cannot open".to_owned()));
+        assert!(lacking.standing == Limited && lacking.says.contains("cannot open"), "{lacking:?}");
+        let without = of(0, Err("libnvidia-ml.so.1: cannot open".to_owned()));
+        assert_eq!(without.standing, Ready, "there is nothing to lack");
+        assert!(without.says.ends_with("no GPU; programs cannot count their cycles: it was not looked for."), "{without:?}");
     }
 
     #[test]

@@ -24,6 +24,10 @@ pub struct Examination {
     pub clocks: Vec<Advice>,
     /// Vendors' devices; why their libraries could not be asked.
     pub devices: Result<Devices, String>,
+    /// Temperatures and power that sensors of the board tell.
+    pub sensors: usize,
+    /// Whether programs can count their cycles and instructions; why not.
+    pub cycles: Result<(), String>,
     /// The plugin of NCCL, beside the program.
     pub nccl_plugin: Option<PathBuf>,
     /// The engine of `rankscope query`, beside the program or on the path.
@@ -57,6 +61,8 @@ impl Default for Examination {
             processors: 1,
             clocks: Vec::new(),
             devices: Err(unknown()),
+            sensors: 0,
+            cycles: Err(unknown()),
             nccl_plugin: None,
             sql_engine: None,
             python: Err(unknown()),
@@ -105,6 +111,8 @@ pub fn examine(devices: &mut Command) -> Examination {
         processors: std::thread::available_parallelism().map_or(1, usize::from),
         clocks: advise(&examine_clocks()),
         devices: ask_devices(devices),
+        sensors: sensors(Path::new("/sys/class/hwmon")),
+        cycles: cycles(),
         nccl_plugin: beside(PLUGIN).or_else(|| beside(&format!("../lib/{PLUGIN}"))),
         sql_engine: beside(ENGINE).or_else(|| on_path(ENGINE)),
         python: python::ask(),
@@ -116,6 +124,31 @@ pub fn examine(devices: &mut Command) -> Examination {
         variables: VARIABLES.iter().filter_map(variable).collect(),
         shm_free_bytes: free_bytes(),
         file_limit_bytes: file_limit(),
+    }
+}
+
+/// Temperatures and power in `class`, as counters of a node tell them.
+fn sensors(class: &Path) -> usize {
+    let names = |path: &Path| fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path()).collect::<Vec<_>>();
+    let is_sensor = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        (name.starts_with("temp") && name.ends_with("_input"))
+            || (name.starts_with("power") && (name.ends_with("_input") || name.ends_with("_average")))
+    };
+    names(class).iter().flat_map(|chip| names(chip)).filter(is_sensor).count()
+}
+
+/// Whether the kernel lets a process count its cycles, which needs counters of the processor.
+fn cycles() -> Result<(), String> {
+    let units = fs::read_dir("/sys/bus/event_source/devices").into_iter().flatten().flatten();
+    let names: Vec<String> = units.map(|unit| unit.file_name().to_string_lossy().into_owned()).collect();
+    if !names.iter().any(|name| name.starts_with("cpu") || name.starts_with("armv8")) {
+        return Err("the processor shows no counters, as in most virtual machines".to_owned());
+    }
+    let paranoid = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
+    match paranoid.trim().parse::<i32>() {
+        Ok(level @ 3..) if !is_root() => Err(format!("kernel.perf_event_paranoid is {level}")),
+        _ => Ok(()),
     }
 }
 

@@ -16,6 +16,8 @@ vocabulary! {
         Cuda = "cuda",
         /// AMD's devices.
         Rocm = "rocm",
+        /// Counters of the node: processors, memory, sensors, GPUs.
+        Counters = "counters",
         /// The profiler plugin of NCCL and RCCL.
         Nccl = "nccl",
         /// Profiles of torch.

@@ -50,6 +50,7 @@ fn topic_of(topic: &DoctorTopic) -> &str {
         DoctorTopic::Recorder => "recorder",
         DoctorTopic::Cuda => "NVIDIA devices",
         DoctorTopic::Rocm => "AMD devices",
+        DoctorTopic::Counters => "counters",
         DoctorTopic::Nccl => "NCCL plugin",
         DoctorTopic::Torch => "torch",
         DoctorTopic::Jax => "JAX",

@@ -27,8 +27,10 @@ fn of<'a>(document: &'a Value, topic: &str) -> (&'a str, &'a str) {
 #[test]
 fn each_thing_is_told_once_on_one_page() {
     let document = asked(None);
-    assert_eq!((&document["schema"], document["findings"].as_array().map(Vec::len)), (&Value::from(1), Some(12)));
-    for topic in ["clocks", "recorder", "nccl", "torch", "flight_recorder", "on_demand", "stacks", "launchers", "sql"] {
+    assert_eq!((&document["schema"], document["findings"].as_array().map(Vec::len)), (&Value::from(1), Some(13)));
+    for topic in
+        ["clocks", "recorder", "counters", "nccl", "torch", "flight_recorder", "on_demand", "stacks", "launchers", "sql"]
+    {
         assert!(of(&document, topic).1.ends_with('.'), "{document}");
     }
     let printed = command(&["doctor"]).output().expect("runs");
@@ -56,6 +58,13 @@ fn devices_are_counted_and_a_library_that_ends_the_process_ends_nothing_else() {
     let without = asked(Some(folder.path()));
     let (standing, says) = of(&without, "cuda");
     assert!(standing == "limited" && says.contains("2 NVIDIA devices") && says.contains("CUPTI cannot be loaded"), "{says}");
+    let (standing, says) = of(&without, "counters");
+    assert!(standing == "limited" && says.contains("NVML does not answer"), "{says}");
+    let nvml = "int nvmlInit_v2(void) { return 0; } int nvmlDeviceGetCount_v2(unsigned *count) { *count = 2; return 0; }";
+    assert!(library(folder.path(), "libnvidia-ml.so.1", nvml));
+    let known = asked(Some(folder.path()));
+    let (standing, says) = of(&known, "counters");
+    assert!(standing == "ready" && says.contains("2 GPUs through NVML"), "{says}");
     // It is opened and never called.
     assert!(library(
         folder.path(),
