@@ -6,7 +6,7 @@
 //! same of parts that are merged. `cargo xtask bench tables`: what tables of operators and kernels add to a report.
 //! `cargo xtask bench dataset`: what a dataset adds, and what a row takes. `cargo xtask bench compare`: how often comparisons are
 //! wrong. `cargo xtask bench live`: how good alarms about running jobs are. `cargo xtask bench devices`: what a callback of NCCL's plugin
-//! takes.
+//! takes, and what it takes to sample a node's counters.
 //!
 //! Every program runs as a child and is judged by its wall clock, its processor time and its peak memory. The inputs are made
 //! once and kept in `target/bench`: with a corpus, a real trace repeated in time; without, a synthetic job of the same size.

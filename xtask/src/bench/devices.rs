@@ -1,4 +1,5 @@
-//! `cargo xtask bench devices`: what the plugin of NCCL costs the job that loads it, by calling it as NCCL does.
+//! `cargo xtask bench devices`: what the plugin of NCCL costs the job that loads it, by calling it as NCCL does, and what it takes to sample the
+//! counters of a node.
 //!
 //! A program in C plays collectives and channels of kernels into the release build, without a run (the ring alone) and with one.
 //! Its best round counts: what is asked is what a callback takes, not what else the machine does.
@@ -21,6 +22,9 @@ pub(crate) struct Args {
     /// Measure this library instead of building target/release/librankscope_nccl.so.
     #[arg(long)]
     library: Option<PathBuf>,
+    /// Seconds for which counters are sampled.
+    #[arg(long, default_value_t = 20)]
+    seconds: u32,
     /// `json` for one document on stdout, anything else for a Markdown table.
     #[arg(long, default_value = "table")]
     format: String,
@@ -66,12 +70,46 @@ pub(super) fn run(args: &Args) -> Result<()> {
     for (recording, threads) in [(false, 1), (false, 4), (true, 1)] {
         all.push(measure(&program, &library, &folder, (recording, threads), args.rounds)?);
     }
+    let counters = [1, 10, 100].map(|hz| counted(&folder, args.seconds, hz));
+    let counters = counters.into_iter().collect::<Result<Vec<_>>>()?;
     if args.format == "json" {
-        println!("{}", serde_json::to_string_pretty(&all)?);
+        println!("{}", serde_json::to_string_pretty(&serde_json::json!({ "nccl": all, "counters": counters }))?);
     } else {
         print_table(&all);
+        print_counters(&counters);
     }
     Ok(())
+}
+
+/// What sampling at 10 Hz may take.
+const BUDGET_CORE_PERCENT: f64 = 0.1;
+
+/// What the process that samples prints.
+#[derive(Deserialize, Serialize)]
+struct Counted {
+    hz: u32,
+    seconds: f64,
+    cost_us: u64,
+    core_percent: f64,
+}
+
+fn counted(folder: &Path, seconds: u32, hz: u32) -> Result<Counted> {
+    let mut command = cargo::command(["run", "--release", "--locked", "--quiet", "--package", "rankscope-counters"]);
+    command.args(["--example", "sample_node", "--"]).arg(folder.join("counters")).args([seconds.to_string(), hz.to_string()]);
+    let output = command.output()?;
+    if !output.status.success() {
+        bail!("counters: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+fn print_counters(counters: &[Counted]) {
+    println!("\n| counters of a node, Hz | processor time, % of a core |");
+    println!("|--:|--:|");
+    for Counted { hz, core_percent, .. } in counters {
+        println!("| {hz} | {core_percent:.3} |");
+    }
+    println!("| budget at 10 | {BUDGET_CORE_PERCENT} |");
 }
 
 fn built() -> Result<PathBuf> {
