@@ -1,10 +1,12 @@
-//! The scripts of each page as one text, made of the modules under `web/js` whenever the crate is built.
+//! The scripts of each page as one text, made of the modules under `web/js` whenever the crate is built, and the style sheets, all without
+//! what only their readers need.
 //!
 //! It needs nothing but Rust: who changes a module needs no Node, and who builds the product needs no npm.
 
 #![expect(clippy::print_stdout, reason = "this is how a build script speaks to cargo")]
 
 mod bundle;
+mod style;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,12 +15,25 @@ use std::{fs, io};
 /// Each page begins with the module of its name.
 const PAGES: [&str; 5] = ["report", "clock", "dispatch", "compare", "history"];
 
+/// Style sheets under `web`.
+const SHEETS: [&str; 3] = ["report", "house", "answers"];
+
 fn main() {
-    println!("cargo::rerun-if-changed=web/js");
+    println!("cargo::rerun-if-changed=web");
     println!("cargo::rerun-if-changed=build");
-    if let Err(error) = scripts() {
+    if let Err(error) = scripts().and_then(|()| styles()) {
         println!("cargo::error={error}");
     }
+}
+
+fn styles() -> Result<(), String> {
+    let folder = PathBuf::from(variable("CARGO_MANIFEST_DIR")?).join("web");
+    let out = PathBuf::from(variable("OUT_DIR")?);
+    for name in SHEETS.map(|name| format!("{name}.css")) {
+        let sheet = fs::read_to_string(folder.join(&name)).map_err(|error| format!("web/{name}: {error}"))?;
+        fs::write(out.join(&name), style::squeezed(&sheet)).map_err(|error| error.to_string())?;
+    }
+    Ok(())
 }
 
 fn scripts() -> Result<(), String> {

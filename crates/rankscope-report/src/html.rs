@@ -1,7 +1,7 @@
 //! The report as one page: no network, no framework, opens from disk, mails, prints.
 //!
-//! The template renders what must be readable without scripts (title, facts, notes); the scripts draw the rest from the
-//! document embedded as JSON. Files under `web/` are compiled in. The page's content security policy refuses every fetch, and
+//! The template renders what must be readable without scripts (title, facts, notes); the scripts draw the rest from what `shown.rs`
+//! takes of the document, embedded as JSON. Files under `web/` are compiled in. The page's content security policy refuses every fetch, and
 //! scripts set text, never markup, so that a hostile kernel name stays a name.
 //!
 //! Scripts lay out and compute no result. What they may show besides the document's own numbers, formatted: a part of a whole that
@@ -16,7 +16,9 @@ mod alike;
 mod budget;
 mod embed;
 mod mean_step;
+mod packed;
 pub(crate) mod page;
+mod shown;
 mod step_map;
 mod tables;
 
@@ -26,14 +28,10 @@ use crate::Error;
 use crate::terminal::{clocks, windows};
 use crate::text::{clean, rank_list};
 use crate::units::{counted, duration, of};
-use alike::{RanksAlike, ranks_alike};
 pub(crate) use budget::Cuts;
-use mean_step::{MeanStep, mean_step};
 use page::{Banner, Fact, Kind, Page, Section};
 use rankscope_document::{Clock, ClockMethod, ClockOffset, Document};
-use serde::Serialize;
-use step_map::{StepMap, step_map};
-use tables::PageTable;
+use shown::shown;
 
 /// The document as a self-contained page.
 ///
@@ -43,41 +41,22 @@ use tables::PageTable;
 /// None that a document causes: only a defect in the compiled-in template.
 pub fn html(document: &Document) -> Result<String, Error> {
     // Nothing is drawn of what is no training job.
-    let notes_alone = (!document.is_training()).then(|| Document { ranks: Vec::new(), ..document.clone() });
-    let (shown, cuts) = budget::fit(notes_alone.as_ref().unwrap_or(document));
-    let tables = tables::tables(if shown.ranks.is_empty() { &shown } else { document });
+    let drawn = !document.ranks.is_empty() && document.is_training();
+    let tables = if drawn { tables::tables(document) } else { Vec::new() };
+    let kind = if tables.is_empty() { &REPORT } else { &WITH_TABLES };
+    let (shown, cuts) = drawn.then(|| shown(document, tables)).unzip();
     let page = Page {
-        kind: if tables.is_empty() { &REPORT } else { &WITH_TABLES },
+        kind,
         title: &document.title,
         version: &document.rankscope_version,
         facts: facts(document),
         notes: &document.notes,
         banner: banner(document),
-        drawn: !document.ranks.is_empty() && notes_alone.is_none(),
-        document: &Shown {
-            document: &shown,
-            mean_step: mean_step(document),
-            step_map: step_map(document),
-            alike: ranks_alike(document),
-            page_tables: tables,
-        },
-        cuts,
+        drawn,
+        document: &shown,
+        cuts: cuts.unwrap_or_default(),
     };
     page.render()
-}
-
-/// What the scripts of a report draw.
-#[derive(Serialize)]
-struct Shown<'a> {
-    #[serde(flatten)]
-    document: &'a Document,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mean_step: Option<MeanStep>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    step_map: Option<StepMap>,
-    alike: RanksAlike,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    page_tables: Vec<PageTable>,
 }
 
 fn banner(document: &Document) -> Option<Banner> {

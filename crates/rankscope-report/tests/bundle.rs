@@ -1,7 +1,9 @@
-//! The bundler of the page's modules: what it makes of them, and what it refuses.
+//! The bundler of the page's modules: what it makes of them, and what it refuses; and what is left of style sheets.
 
 #[path = "../build/bundle/mod.rs"]
 mod bundle;
+#[path = "../build/style.rs"]
+mod style;
 
 use std::io;
 
@@ -34,7 +36,8 @@ fn each_module_comes_once_after_all_that_it_imports() {
     ]);
     let bundle = bundle.unwrap();
     assert_eq!(bundle.modules, ["base.js", "a/left.js", "a/right.js", "page.js"]);
-    let script = "(() => {\n\"use strict\";\nconst base = 1;\nconst left = () => base;\nfunction right() { return base; }\nleft(right);\n})();\n";
+    let script =
+        "(()=>{\"use strict\";\nconst base=1;\nconst left=()=>base;\nfunction right(){return base;}\nleft(right);\n})();\n";
     assert_eq!(bundle.script, script);
 }
 
@@ -45,15 +48,42 @@ fn comments_stay_behind_and_what_looks_like_one_does_not() {
     assert_eq!(refused(&[("page.js", text)]).0, 4, "comments of the other form are refused even in a template");
     let text = text.replace(" /* no */", "");
     let script = bundled(&[("page.js", &text)]).unwrap().script;
-    assert!(script.contains("const a = \"// text\";\nconst b = /[/]\\/\\/x/g;\nconst c = `// ${a.b}`;\n"), "{script}");
+    assert!(script.contains("const a=\"// text\";const b=/[/]\\/\\/x/g;const c=`// ${a.b}`;\n"), "{script}");
 }
 
 #[test]
 fn types_stay_behind() {
     let text = "/** @type {(a: number) => [number, number]} */\nexport const a = (b) => [b, /** @type {number} */ (b)];\n";
     let script = bundled(&[("page.js", text)]).unwrap().script;
-    assert!(script.contains("\nconst a = (b) => [b,  (b)];\n"), "{script}");
+    assert!(script.contains("\nconst a=(b)=>[b,(b)];\n"), "{script}");
     assert!(matches!(refused(&[("page.js", "/** open\n")]).1, Offence::Syntax(_)));
+}
+
+#[test]
+fn white_space_goes_where_it_separates_nothing() {
+    for (text, left) in [
+        ("const a = b ? .5 : 1;", "const a=b?.5:1;"),
+        ("const a = b + +c - -d + 1 - 2;", "const a=b+ +c- -d+1-2;"),
+        ("const a = b < !c;", "const a=b< !c;"),
+        ("const a = 1 .x / /b/.y;", "const a=1 .x/ /b/.y;"),
+        ("const a = typeof b in c;", "const a=typeof b in c;"),
+        ("const a = () => {\n  b();\n\n  return [\n    1, // one\n    2,\n  ];\n};", "const a=()=>{b();return[1,2,];};"),
+        ("function a() {\n  b\n  c()\n}\na()", "function a(){b\nc()}\na()"),
+        ("const a = `  ${ b } c  `;", "const a=`  ${ b } c  `;"),
+    ] {
+        let script = bundled(&[("page.js", text)]).unwrap().script;
+        assert_eq!(script, format!("(()=>{{\"use strict\";\n{left}\n}})();\n"), "{text}");
+    }
+}
+
+#[test]
+fn a_style_sheet_keeps_its_words_and_what_is_quoted() {
+    let sheet = "/* For\n readers. */\na > b, .c :hover::after {\n  content: \"a;  } /* b */ \\\"\";\n  width: calc(1px + 2em);\n}\n\n@media (min-width: 3px) and (x) { d { e: f g; } }\n";
+    let left =
+        "a>b,.c :hover::after{content:\"a;  } /* b */ \\\"\";width:calc(1px + 2em)}@media (min-width:3px) and (x){d{e:f g}}";
+    assert_eq!(style::squeezed(sheet), left);
+    assert_eq!(style::squeezed("/* open"), "");
+    assert_eq!(style::squeezed("a{b:\"open"), "a{b:\"open");
 }
 
 #[test]

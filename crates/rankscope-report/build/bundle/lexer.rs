@@ -28,21 +28,15 @@ pub(super) struct Token<'a> {
     pub(super) depth: usize,
 }
 
-/// The tokens of a module, and the ranges of its comments.
-pub(super) struct Lexed<'a> {
-    pub(super) tokens: Vec<Token<'a>>,
-    pub(super) comments: Vec<(usize, usize)>,
-}
-
-pub(super) fn lex<'a>(path: &str, text: &'a str) -> Result<Lexed<'a>, Error> {
-    let mut lexer =
-        Lexer { text, at: 0, line: 1, brackets: Vec::new(), lexed: Lexed { tokens: Vec::new(), comments: Vec::new() } };
+/// The tokens of a module. Comments are none.
+pub(super) fn lex<'a>(path: &str, text: &'a str) -> Result<Vec<Token<'a>>, Error> {
+    let mut lexer = Lexer { text, at: 0, line: 1, brackets: Vec::new(), tokens: Vec::new() };
     while let Some(c) = lexer.peek(0) {
         lexer.next(c).map_err(|what| Error::at(path, lexer.line, Offence::Syntax(what)))?;
     }
     match lexer.brackets.pop() {
         Some(_) => Err(Error::at(path, lexer.line, Offence::Syntax("a bracket is never closed"))),
-        None => Ok(lexer.lexed),
+        None => Ok(lexer.tokens),
     }
 }
 
@@ -52,7 +46,7 @@ struct Lexer<'a> {
     line: usize,
     /// Open brackets; a `$` is one of a template.
     brackets: Vec<char>,
-    lexed: Lexed<'a>,
+    tokens: Vec<Token<'a>>,
 }
 
 impl Lexer<'_> {
@@ -89,7 +83,7 @@ impl Lexer<'_> {
         let text = &self.text[self.at..self.at + bytes];
         let text = if kind == Kind::Text { &text[1..bytes - 1] } else { text };
         let (start, line, depth) = (self.at, self.line, self.brackets.len());
-        self.lexed.tokens.push(Token { kind, text, start, end: start + bytes, line, depth });
+        self.tokens.push(Token { kind, text, start, end: start + bytes, line, depth });
         self.skip(bytes);
     }
 
@@ -101,14 +95,12 @@ impl Lexer<'_> {
     fn comment(&mut self, until: &str) {
         let rest = &self.text[self.at..];
         let bytes = rest.find(until).unwrap_or(rest.len());
-        self.lexed.comments.push((self.at, self.at + bytes));
         self.skip(bytes);
     }
 
     /// What the checker of types reads, and nobody else.
     fn types(&mut self) -> Result<(), &'static str> {
         let bytes = self.text[self.at..].find("*/").ok_or("a comment is never closed")? + 2;
-        self.lexed.comments.push((self.at, self.at + bytes));
         self.skip(bytes);
         Ok(())
     }
@@ -179,7 +171,7 @@ impl Lexer<'_> {
     }
 
     fn follows_value(&self) -> bool {
-        match self.lexed.tokens.last() {
+        match self.tokens.last() {
             Some(Token { kind: Kind::Word, text, .. }) => !matches!(*text, "return" | "typeof" | "case" | "in" | "of"),
             Some(Token { kind: Kind::Sign(c), .. }) => ")]}".contains(*c),
             Some(_) => true,

@@ -7,6 +7,7 @@
 mod error;
 mod lexer;
 mod module;
+mod squeeze;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -35,10 +36,10 @@ pub(crate) fn bundle(entry: &str, read: impl Fn(&str) -> io::Result<String>) -> 
         check_imports(module, &modules)?;
         check_names(module, &owners)?;
     }
-    let texts = modules.iter().map(Module::stripped).collect::<Vec<_>>();
+    let texts = modules.iter().map(|module| module.script.as_str()).collect::<Vec<_>>();
     Ok(Bundle {
         // Strict, and no name is left to the page.
-        script: format!("(() => {{\n\"use strict\";\n{}}})();\n", texts.concat()),
+        script: format!("(()=>{{\"use strict\";\n{}}})();\n", texts.concat()),
         modules: modules.into_iter().map(|module| module.path).collect(),
     })
 }
@@ -60,7 +61,7 @@ impl<R: Fn(&str) -> io::Result<String>> Gathering<R> {
             return Err(Error::Circle { modules: self.open.iter().cloned().chain([path.to_owned()]).collect() });
         }
         let text = (self.read)(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
-        let module = Module::parse(path, text)?;
+        let module = Module::parse(path, &text)?;
         self.open.push(path.to_owned());
         for import in &module.imports {
             self.visit(&import.from)?;

@@ -1,7 +1,8 @@
 //! One module: what it imports, declares and uses, and its text without imports, exports and comments.
 
 use super::error::{Error, Offence};
-use super::lexer::{Kind, Lexed, Token, lex};
+use super::lexer::{Kind, Token, lex};
+use super::squeeze::squeezed;
 
 /// Names of the browser that a module under `pure/` has no business with.
 const BROWSER: [&str; 16] = [
@@ -26,14 +27,13 @@ const BROWSER: [&str; 16] = [
 #[derive(Debug)]
 pub(super) struct Module {
     pub(super) path: String,
-    text: String,
+    /// As it goes into the page.
+    pub(super) script: String,
     pub(super) imports: Vec<Import>,
     /// Names at the top of the module.
     pub(super) declared: Vec<Name>,
     /// Words that may stand for a variable: no properties, no keys.
     pub(super) uses: Vec<Name>,
-    /// Byte ranges that are not in the script, ascending.
-    dropped: Vec<(usize, usize)>,
 }
 
 #[derive(Debug)]
@@ -50,16 +50,15 @@ pub(super) struct Name {
 }
 
 impl Module {
-    pub(super) fn parse(path: &str, text: String) -> Result<Self, Error> {
-        let Lexed { tokens, comments } = lex(path, &text)?;
-        let mut parser = Parser { path, tokens: &tokens, at: 0, dropped: comments };
+    pub(super) fn parse(path: &str, text: &str) -> Result<Self, Error> {
+        let tokens = lex(path, text)?;
+        let mut parser = Parser { path, tokens: &tokens, at: 0, dropped: Vec::new() };
         let imports = parser.imports()?;
         let body = &tokens[parser.at..];
         let declared = parser.declared()?;
         let uses = uses(body);
-        let mut dropped = parser.dropped;
-        dropped.sort_unstable();
-        let module = Self { path: path.to_owned(), imports, declared, uses, dropped, text };
+        let script = squeezed(text, &tokens, &parser.dropped);
+        let module = Self { path: path.to_owned(), script, imports, declared, uses };
         module.check_pure()?;
         Ok(module)
     }
@@ -76,19 +75,6 @@ impl Module {
             None => Ok(()),
         }
     }
-
-    /// The text as it goes into the script, without empty lines at its top and where something was dropped.
-    pub(super) fn stripped(&self) -> String {
-        let mut text = String::new();
-        let mut from = 0;
-        for &(start, end) in &self.dropped {
-            // A comment inside an import goes with it.
-            text.push_str(self.text.get(from..start).unwrap_or_default());
-            from = from.max(end);
-        }
-        text.push_str(&self.text[from..]);
-        text.lines().map(str::trim_end).filter(|line| !line.is_empty()).map(|line| format!("{line}\n")).collect()
-    }
 }
 
 const PURE: &str = "pure/";
@@ -97,6 +83,7 @@ struct Parser<'a> {
     path: &'a str,
     tokens: &'a [Token<'a>],
     at: usize,
+    /// Byte ranges that are not in the script.
     dropped: Vec<(usize, usize)>,
 }
 

@@ -120,11 +120,11 @@ impl<D: Serialize> Page<'_, D> {
     }
 }
 
-const STYLE: &str = include_str!("../../web/report.css");
+const STYLE: &str = include_str!(concat!(env!("OUT_DIR"), "/report.css"));
 /// Selection and closed sections.
-const HOUSE: &str = include_str!("../../web/house.css");
+const HOUSE: &str = include_str!(concat!(env!("OUT_DIR"), "/house.css"));
 /// Of pages that begin with answers.
-const ANSWERS: &str = include_str!("../../web/answers.css");
+const ANSWERS: &str = include_str!(concat!(env!("OUT_DIR"), "/answers.css"));
 
 /// Ends in `.html` so that the engine escapes what it inserts.
 const NAME: &str = "page.html";

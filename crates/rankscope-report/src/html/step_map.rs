@@ -1,38 +1,75 @@
 //! Ranks by steps: how late each rank was in each step, and where its time went, as columns of numbers.
 //!
-//! Rows and columns of objects would be thirty times as long. A job of more cells than a browser draws with ease is given in tiles, each a
+//! Rows and columns of objects would be fifty times as long. A job of more cells than a browser draws with ease is given in tiles, each a
 //! few ranks by a few steps; a tile shows the cell of the latest rank in it, whole, never a mean that no rank had.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use rankscope_document::{Document, Rank, Time};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+
+use super::packed::{Digits, Packed};
 
 /// The cells of all ranks that mark steps.
-#[derive(Debug, PartialEq, Serialize)]
+#[derive(Debug, PartialEq)]
 pub(super) struct StepMap {
     steps: Vec<i64>,
     ranks: Vec<u32>,
-    /// First start of any step on any rank.
-    origin_ns: i64,
-    /// Where each step begins and ends, on any rank, after the origin.
+    /// Where each step begins and ends, on any rank, after the page's origin.
     bounds_ns: Vec<[i64; 2]>,
     steps_per_column: usize,
     ranks_per_row: usize,
     /// By row and column, which cell of its tile each shows: step by step, rank by rank. Absent where tiles are single cells.
-    #[serde(skip_serializing_if = "Option::is_none")]
     shown: Option<Vec<Vec<usize>>>,
     metrics: Vec<Metric>,
 }
 
-/// One figure of every cell.
-#[derive(Debug, PartialEq, Serialize)]
+/// One figure of every cell, by row and column; none where the rank has no such step.
+#[derive(Debug, PartialEq)]
 struct Metric {
     key: &'static str,
-    /// What the values are multiples of.
-    unit_ns: i64,
-    /// By row and column; none where the rank has no such step.
     values: Vec<Vec<Option<i64>>>,
+}
+
+/// The map as it is in a page: rows one after the other.
+#[derive(Serialize)]
+struct Written {
+    steps: Packed,
+    ranks: Packed,
+    begins_ns: Packed,
+    ends_ns: Packed,
+    steps_per_column: usize,
+    ranks_per_row: usize,
+    shown: Option<Packed>,
+    metrics: Vec<WrittenMetric>,
+}
+
+#[derive(Serialize)]
+struct WrittenMetric {
+    key: &'static str,
+    values: Packed,
+}
+
+impl Serialize for StepMap {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let cells = self.metrics.first().map_or(0, |metric| metric.values.iter().map(Vec::len).sum());
+        let digits = if cells <= EXACT_MAX { Digits::All } else { Digits::Three };
+        let metric = |metric: &Metric| WrittenMetric {
+            key: metric.key,
+            values: Packed::of(metric.values.iter().flatten().copied(), digits),
+        };
+        let written = Written {
+            steps: Packed::exact(self.steps.iter().copied()),
+            ranks: Packed::ranks(self.ranks.iter().copied()),
+            begins_ns: Packed::exact(self.bounds_ns.iter().map(|[begin, _]| *begin)),
+            ends_ns: Packed::exact(self.bounds_ns.iter().map(|[_, end]| *end)),
+            steps_per_column: self.steps_per_column,
+            ranks_per_row: self.ranks_per_row,
+            shown: self.shown.as_ref().map(|shown| Packed::counts(shown.iter().flatten().copied())),
+            metrics: self.metrics.iter().map(metric).collect(),
+        };
+        written.serialize(to)
+    }
 }
 
 /// Cells of one page.
@@ -42,10 +79,7 @@ const CELLS_MAX: usize = 64_000;
 const SCREEN: (usize, usize) = (320, 600);
 
 /// Up to so many cells, every nanosecond is in the page.
-const EXACT_MAX: usize = 4_000;
-
-/// What a value may be at most, in units, where there are more.
-const LARGEST: i64 = 99_999;
+const EXACT_MAX: usize = 2_000;
 
 /// One step of one rank.
 #[derive(Clone, Copy)]
@@ -55,12 +89,14 @@ struct Cell {
     lateness: Option<i64>,
 }
 
-/// The map of `document`; none where no rank marks steps.
-pub(super) fn step_map(document: &Document) -> Option<StepMap> {
+/// The map of `document`, with times after `origin_ns`; none where no rank marks steps.
+pub(super) fn step_map(document: &Document, origin_ns: i64) -> Option<StepMap> {
     let ranks: Vec<&Rank> = document.ranks.iter().filter(|rank| !rank.steps.is_empty()).collect();
     let all = || ranks.iter().flat_map(|rank| &rank.steps);
     let steps: Vec<i64> = all().map(|step| step.step).collect::<BTreeSet<_>>().into_iter().collect();
-    let origin_ns = all().map(|step| step.window_ns[0]).min()?;
+    if steps.is_empty() {
+        return None;
+    }
     let mut bounds: BTreeMap<i64, [i64; 2]> = BTreeMap::new();
     for step in all() {
         let [begin, end] = step.window_ns.map(|at| at.saturating_sub(origin_ns));
@@ -70,14 +106,14 @@ pub(super) fn step_map(document: &Document) -> Option<StepMap> {
     let cells = cells(&ranks, &steps);
     let (ranks_per_row, steps_per_column) = tile(ranks.len(), steps.len());
     let shown = shown(&cells, steps.len(), ranks_per_row, steps_per_column);
-    let metrics = METRICS.map(|(key, value)| metric(key, &cells, &shown, steps_per_column, ranks_per_row, value));
+    let tiles = (ranks_per_row, steps_per_column);
+    let metrics = METRICS.map(|(key, figure)| Metric { key, values: values(&cells, &shown, tiles, figure) });
     Some(StepMap {
         ranks: ranks.iter().map(|rank| rank.rank).collect(),
         bounds_ns: bounds.into_values().collect(),
         shown: (ranks_per_row * steps_per_column > 1).then_some(shown),
         metrics: metrics.into(),
         steps,
-        origin_ns,
         steps_per_column,
         ranks_per_row,
     })
@@ -151,30 +187,20 @@ fn shown(cells: &[Vec<Option<Cell>>], steps: usize, per_row: usize, per_column: 
     cells.chunks(per_row).map(|rows| (0..steps).step_by(per_column).map(|from| latest(rows, from)).collect()).collect()
 }
 
-fn metric(
-    key: &'static str,
+/// One figure of those cells of tiles that are shown.
+fn values(
     cells: &[Vec<Option<Cell>>],
     shown: &[Vec<usize>],
-    per_column: usize,
-    per_row: usize,
-    value: Figure,
-) -> Metric {
+    (per_row, per_column): (usize, usize),
+    figure: Figure,
+) -> Vec<Vec<Option<i64>>> {
     let at = |row: usize, column: usize, of: usize| {
-        cells.get(row * per_row + of / per_column)?.get(column * per_column + of % per_column)?.as_ref().and_then(value)
+        cells.get(row * per_row + of / per_column)?.get(column * per_column + of % per_column)?.as_ref().and_then(figure)
     };
     let row = |(row, offsets): (usize, &Vec<usize>)| {
         offsets.iter().enumerate().map(|(column, of)| at(row, column, *of)).collect::<Vec<_>>()
     };
-    let mut values: Vec<Vec<Option<i64>>> = shown.iter().enumerate().map(row).collect();
-    let exact = shown.iter().map(Vec::len).sum::<usize>() <= EXACT_MAX;
-    let largest = values.iter().flatten().flatten().map(|value| value.unsigned_abs()).max().unwrap_or(0);
-    let mut unit_ns = 1;
-    while !exact && largest / unit_ns > LARGEST.unsigned_abs() {
-        unit_ns *= 10;
-    }
-    let unit_ns = i64::try_from(unit_ns).unwrap_or(i64::MAX);
-    values.iter_mut().flatten().flatten().for_each(|value| *value /= unit_ns);
-    Metric { key, unit_ns, values }
+    shown.iter().enumerate().map(row).collect()
 }
 
 #[cfg(test)]
@@ -194,40 +220,42 @@ mod tests {
         Document { ranks: steps_of_ranks.into_iter().enumerate().map(rank).collect(), ..Document::default() }
     }
 
-    fn values<'a>(map: &'a StepMap, key: &str) -> &'a [Vec<Option<i64>>] {
+    fn figures<'a>(map: &'a StepMap, key: &str) -> &'a [Vec<Option<i64>>] {
         &map.metrics.iter().find(|metric| metric.key == key).unwrap().values
     }
 
     #[test]
     fn lateness_is_beside_the_median_rank_of_the_step() {
-        let map = step_map(&document(vec![
-            vec![step(3, 100, 10, 40), step(4, 150, 20, 30)],
-            vec![],
-            vec![step(3, 90, 50, 0)],
-            vec![step(3, 101, 12, 38), step(3, 151, 999, 0)],
-        ]))
+        let map = step_map(
+            &document(vec![
+                vec![step(3, 100, 10, 40), step(4, 150, 20, 30)],
+                vec![],
+                vec![step(3, 90, 50, 0)],
+                vec![step(3, 101, 12, 38), step(3, 151, 999, 0)],
+            ]),
+            90,
+        )
         .unwrap();
-        assert_eq!((&map.steps[..], &map.ranks[..], map.origin_ns), (&[3, 4][..], &[0, 2, 3][..], 90));
+        assert_eq!((&map.steps[..], &map.ranks[..]), (&[3, 4][..], &[0, 2, 3][..]));
         assert_eq!(map.bounds_ns, [[0, 1060], [60, 110]]);
-        assert_eq!(values(&map, "lateness"), [vec![Some(-2), None], vec![Some(38), None], vec![Some(0), None]]);
-        assert_eq!(values(&map, "total"), [vec![Some(50), Some(50)], vec![Some(50), None], vec![Some(50), None]]);
-        assert_eq!((map.shown, map.metrics[0].unit_ns), (None, 1));
-        assert_eq!(step_map(&Document::default()), None);
+        assert_eq!(figures(&map, "lateness"), [vec![Some(-2), None], vec![Some(38), None], vec![Some(0), None]]);
+        assert_eq!(figures(&map, "total"), [vec![Some(50), Some(50)], vec![Some(50), None], vec![Some(50), None]]);
+        assert_eq!(map.shown, None);
+        assert_eq!(step_map(&Document::default(), 0), None);
     }
 
     #[test]
     fn a_tile_shows_its_latest_rank_whole() {
         let late = |rank: i64, at: i64| if (rank, at) == (777, 321) { 90_000_000 } else { 50_000_000 + rank };
         let ranks = (0..1_024).map(|rank| (0..500).map(|at| step(at, at * 100, late(rank, at), rank)).collect()).collect();
-        let map = step_map(&document(ranks)).unwrap();
-        let (rows, columns) = (values(&map, "total").len(), values(&map, "total")[0].len());
+        let map = step_map(&document(ranks), 0).unwrap();
+        let (rows, columns) = (figures(&map, "total").len(), figures(&map, "total")[0].len());
         assert_eq!((rows, columns, map.ranks_per_row, map.steps_per_column), (256, 250, 4, 2));
         let (row, column) = (777 / 4, 321 / 2);
         let of = map.shown.as_ref().unwrap()[row][column];
         assert_eq!((row * 4 + of / 2, column * 2 + of % 2), (777, 321));
-        let lateness = &map.metrics[0];
-        assert_eq!((lateness.unit_ns, lateness.values[row][column]), (1_000, Some(39_999)));
-        assert_eq!(values(&map, "exposed_comm")[row][column], Some(777), "of the same rank");
+        assert_eq!(figures(&map, "lateness")[row][column], Some(39_999_489));
+        assert_eq!(figures(&map, "exposed_comm")[row][column], Some(777), "of the same rank");
     }
 
     #[test]

@@ -2,11 +2,13 @@
 
 #![allow(dead_code, reason = "every test file uses its own part")]
 
+pub(crate) mod answers;
 pub(crate) mod clocks;
 pub(crate) mod compared;
 pub(crate) mod past;
 pub(crate) mod plans;
 pub(crate) mod tables;
+pub(crate) mod unpacked;
 
 use rankscope_document::*;
 

@@ -27,30 +27,24 @@ impl Allowed {
             Value::String(text) => self.plain.extend(figures(text).map(|figure| figure.value)),
             Value::Array(list) => {
                 self.plain.push(list.len() as f64);
-                self.distances(list);
+                self.distances(if list.first().is_some_and(Value::is_object) { list } else { &[] });
                 list.iter().for_each(|item| self.gather(item));
             }
             Value::Object(fields) => {
                 self.parts(value);
-                self.multiples(value);
+                self.distances(value["start_ns"].as_array().map_or(&[], Vec::as_slice));
                 fields.values().for_each(|field| self.gather(field));
             }
             Value::Null | Value::Bool(_) => {}
         }
     }
 
-    /// From the first start of a list.
+    /// From the first start of a list, of records or of the starts themselves.
     fn distances(&mut self, list: &[Value]) {
-        let starts: Vec<i64> = list.iter().filter_map(|item| item["start_ns"].as_i64()).collect();
+        let start = |item: &Value| item.as_i64().or_else(|| item["start_ns"].as_i64());
+        let starts: Vec<i64> = list.iter().filter_map(start).collect();
         let first = starts.iter().min().copied().unwrap_or(0);
         self.plain.extend(starts.iter().map(|start| (start - first) as f64));
-    }
-
-    /// Values that are given in a unit of their own.
-    fn multiples(&mut self, fields: &Value) {
-        let (Some(unit), Some(rows)) = (fields["unit_ns"].as_f64(), fields["values"].as_array()) else { return };
-        let values = rows.iter().filter_map(Value::as_array).flatten().filter_map(Value::as_f64);
-        self.plain.extend(values.map(|value| (value * unit).abs()));
     }
 
     fn parts(&mut self, fields: &Value) {

@@ -1,7 +1,7 @@
 // Draws every section of the report.
 import { given } from "./given.js";
 import { drawOne, foldSections, openHouse } from "./house.js";
-import { spelled } from "./pure/spelling.js";
+import { reportOf } from "./pure/given_report.js";
 import { drawAnswers } from "./report/answers.js";
 import { BRIEFS } from "./report/briefs.js";
 import { drawClocks } from "./report/clocks.js";
@@ -25,8 +25,8 @@ function drawReport(doc) {
   foldSections(Object.fromEntries(Object.entries(BRIEFS).map(([id, brief]) => [id, document.getElementById(id) && brief(doc)])));
 }
 
-if (given.ranks.length > 0) {
-  const doc = { ...given, collectives: spelled(given.collectives) };
+if (given !== null) {
+  const doc = reportOf(given);
   // Many ranks share the width: what is as high as they are many stands side by side.
   document.querySelector("main").classList.toggle("many", doc.ranks.length > 16);
   // What links and keys may select is what the document has.

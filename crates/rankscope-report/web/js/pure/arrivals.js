@@ -12,7 +12,6 @@ export function arrivals(ranks, instances, groups) {
   const late = new Set(instances.map(lastOf));
   const rows = ranks.map((rank) => rank.rank).filter((rank) => all || late.has(rank));
   const rowOf = new Map(rows.map((rank, i) => [rank, i]));
-  // Differences of epoch times: exact to 256 ns in a double, far below a pixel.
   const [begin, end] = extent(instances.map((instance) => instance.start_ns));
   const dots = instances.filter((instance) => rowOf.has(lastOf(instance))).map((instance) => ({
     instance,

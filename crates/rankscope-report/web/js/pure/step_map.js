@@ -7,12 +7,10 @@ export const mapColumns = (map) => Math.ceil(map.steps.length / map.steps_per_co
 
 // The figure of a cell in nanoseconds; null where the rank has no such step.
 export function mapValue(map, key, row, column) {
-  const { unit_ns: unit, values } = metricOf(map, key);
-  const value = values[row][column];
-  return value === null ? null : value * unit;
+  return metricOf(map, key).values[row][column];
 }
 
-export const mapValues = (map, key) => metricOf(map, key).values.flat().filter((value) => value !== null).map((value) => value * metricOf(map, key).unit_ns);
+export const mapValues = (map, key) => metricOf(map, key).values.flat().filter((value) => value !== null);
 
 // The rank and step whose figures a cell shows.
 export function mapCell(map, row, column) {
@@ -48,10 +46,9 @@ export function rowOrder(map, latestFirst) {
   return rows.sort((a, b) => sum[b] - sum[a] || a - b);
 }
 
-// The step in which a time lies, on any rank; null where there is none. Differences of epoch times: a double holds them to 256 ns.
-export function stepAt(map, ns) {
+// The step in which a time lies, on any rank; null where there is none.
+export function stepAt(map, at) {
   if (!map) return null;
-  const at = ns - map.origin_ns;
   const place = map.bounds_ns.findIndex(([begin, end]) => at >= begin && at < end);
   return place < 0 ? null : map.steps[place];
 }

@@ -1,7 +1,7 @@
 // Matched collectives as pieces on the rows of their ranks: a rank arrives, waits for the last, and then all transfer.
 import { extent } from "./scale.js";
 
-// Times are after `origin`: differences of epoch times, which a double holds to 256 ns.
+// Times are after `origin`: what is since the epoch a double holds to 256 ns.
 export function stripPieces({ instances, groups }, origin) {
   return instances.flatMap((instance) => {
     const begin = instance.start_ns - origin;

@@ -8,14 +8,12 @@ const STEP_SOURCES = { device_annotations: "device annotations", launches: "laun
 
 export function drawFiles(doc) {
   const { body } = section("files");
-  const marked = new Set(doc.step_map?.ranks ?? []);
-  body.append(fileTable(doc.ranks, marked), h("h3", {}, "Problems"));
+  body.append(fileTable(doc.ranks), h("h3", {}, "Problems"));
   const problems = doc.ranks.flatMap((rank) => rank.problems.map((problem) => ({ rank: rank.rank, ...problem })));
   body.append(problems.length > 0 ? problemTable(problems) : empty("None: every file was read without damage."));
 }
 
-// Of a job of many steps, `marked` tells only which ranks have any.
-function fileTable(ranks, marked) {
+function fileTable(ranks) {
   const told = (value, words) => words[value] ?? (value || "not known");
   return table({
     label: "Files",
@@ -25,7 +23,7 @@ function fileTable(ranks, marked) {
       { head: "Rank", text: true, first: "ascending", key: (r) => r.rank, cell: (r) => h("span", { title: `Rank from ${told(r.rank_source, RANK_SOURCES)}` }, String(r.rank), r.rank_source === "order" ? h("span", { class: "chip" }, "by order") : null) },
       { head: "File", text: true, class: "mono", key: (r) => r.file, cell: (r) => r.file },
       { head: "Host and device", text: true, key: (r) => r.host ?? "", cell: (r) => [r.host, r.device].filter(Boolean).join(" · ") || absent("the file names neither") },
-      { head: "Steps", tip: "How many, and where they come from", key: (r) => r.steps.length, cell: (r) => (marked.has(r.rank) ? h("span", {}, r.steps.length > 0 ? `${formatCount(r.steps.length)} ` : "", h("span", { class: "of" }, `from ${told(r.step_source, STEP_SOURCES)}`)) : absent("this file marks no steps")) },
+      { head: "Steps", tip: "How many, and where they come from", key: (r) => r.steps, cell: (r) => (r.steps > 0 ? h("span", {}, `${formatCount(r.steps)} `, h("span", { class: "of" }, `from ${told(r.step_source, STEP_SOURCES)}`)) : absent("this file marks no steps")) },
       { head: "Events", key: (r) => r.events, cell: (r) => formatCount(r.events) },
       { head: "Size", tip: "After decompression", key: (r) => r.bytes, cell: (r) => formatBytes(r.bytes) },
       { head: "Format", text: true, key: (r) => r.format, cell: (r) => r.format },

@@ -8,7 +8,7 @@ import { selection } from "../selection.js";
 import { table } from "../table.js";
 
 const KERNEL_CLASSES = { compute: "compute", communication: "comm", memcpy: "memcpy", memset: "memcpy" };
-const COPIES = [["host_to_device", "Host to device"], ["device_to_host", "Device to host"], ["device_to_device", "Within a device"], ["peer_to_peer", "Between devices"], ["other", "Direction unknown"], ["memset", "Fills"]];
+const DIRECTIONS = { host_to_device: "Host to device", device_to_host: "Device to host", device_to_device: "Within a device", peer_to_peer: "Between devices", other: "Direction unknown", memset: "Fills" };
 
 export function drawRank(doc) {
   const { body, bar } = section("rank");
@@ -31,8 +31,7 @@ function rankDetail(rank, ofJob) {
   const work = rank.accounting === "host" ? "operators" : "kernels and copies";
   const [kernels, whose] = rank.kernels.length > 0 ? [rank.kernels, `rank ${rank.rank}`] : [ofJob, "all ranks together"];
   const parts = kernels.length > 0 ? [kernelLead(kernels, whose, work), ...searched(kernelTable(kernels, whose), `Search ${work} of ${whose}`)] : [empty(`No ${work} were found in the trace of rank ${rank.rank}.`)];
-  const copied = COPIES.filter(([key]) => rank.copies[key].count > 0);
-  if (copied.length > 0) parts.push(h("h3", {}, "Copies and fills"), copyTable(rank, copied));
+  if (rank.copies.length > 0) parts.push(h("h3", {}, "Copies and fills"), copyTable(rank));
   return parts;
 }
 
@@ -62,10 +61,10 @@ function kernelTable(kernels, whose) {
   });
 }
 
-function copyTable(rank, copied) {
+function copyTable(rank) {
   return table({
     label: `Copies of rank ${rank.rank}`,
-    rows: copied.map(([key, name]) => ({ name, ...rank.copies[key] })),
+    rows: rank.copies.map((copied) => ({ ...copied, name: DIRECTIONS[copied.direction] ?? copied.direction })),
     columns: [
       { head: "Direction", text: true, key: (c) => c.name, cell: (c) => c.name },
       { head: "Count", key: (c) => c.count, cell: (c) => formatCount(c.count) },

@@ -16,9 +16,8 @@ export function drawStrip(doc) {
   const { collectives, step_map: map } = doc;
   if (collectives.instances.length === 0) return body.append(h("p", { class: "empty" }, "No collective was found on all of its ranks, so there is nothing that puts the ranks beside each other in time."));
   const isPartial = collectives.instances.some((instance) => instance.members);
-  const origin = map ? map.origin_ns : Math.min(...collectives.instances.map((instance) => instance.start_ns));
   const said = "Collectives of one step on every rank, in time; plus and minus zoom, left and right move, up and down select a rank, the table below lists them";
-  const all = stripPieces(collectives, origin);
+  const all = stripPieces(collectives, 0);
   const view = { doc, map, isPartial, members: doc.ranks.length, step: undefined, ranks: [], all, pieces: [], reach: [0, 1], time: { whole: [0, 1], shown: [0, 1] }, width: 1000, field: plane({ tabindex: "0", "aria-label": said }) };
   const fallback = map ? stepToShow(map, all) : null;
   const choice = map ? stepChoice(map) : null;

@@ -8,7 +8,7 @@ const TABLE_FORMATS = { time: formatTime, bytes: formatBytes, rate: formatRate, 
 
 export function drawTables(doc) {
   // A report whose tables nobody asked for has no such section.
-  if (!doc.page_tables) return;
+  if (doc.page_tables.length === 0) return;
   const { body, bar } = section("tables");
   const box = h("div");
   const draw = (index) => box.replaceChildren(...drawTable(doc.page_tables[index]));

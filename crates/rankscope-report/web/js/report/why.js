@@ -7,8 +7,6 @@ import { pickRank } from "../pick.js";
 import { table } from "../table.js";
 
 const REASONS = { longer_kernels: "longer kernels", more_kernels: "more kernels", host: "host", copies: "copies", transfer: "communication", waiting: "waiting for others", device_gap: "device starts late", unrecorded: "not recorded" };
-// Reasons of one rank that are shown.
-const SHOWN = 3;
 
 export function drawWhy(doc) {
   const { body } = section("why");
@@ -17,7 +15,7 @@ export function drawWhy(doc) {
   if (late.length === 0) body.append(empty("No rank came later than the median rank to a collective that was matched, or answers were left out."));
   else body.append(
     lead("Lateness is how much later than the median rank the last one came, since both had last met. It is the rank's own, or inherited from others that it waited for, or within what the clocks leave open; the three add up to it."),
-    ...(groups.length > 0 ? [h("ul", { class: "plain" }, ...groups.map((group) => h("li", {}, group.sentence)))] : []),
+    ...(groups.length > 0 ? [h("ul", { class: "plain" }, ...groups.map((sentence) => h("li", {}, sentence)))] : []),
     blameTable(late));
   const budgets = (doc.budgets ?? []).filter((budget) => budget.exposed_ns > 0);
   if (budgets.length > 0) body.append(
@@ -47,11 +45,11 @@ function blameTable(rows) {
   });
 }
 
-function reasons({ reasons: all }) {
-  if (all.length === 0) return absent("nothing is known of it");
+function reasons({ reasons: shown, reason_count: all }) {
+  if (all === 0) return absent("nothing is known of it");
   const text = ({ kind, name, place, ns, because_of_rank: other }) => `${formatTime(ns)} ${[REASONS[kind] ?? kind, name].filter(Boolean).join(": ")}${place ? ` (${place})` : ""}${Number.isInteger(other) ? ` (rank ${other})` : ""}`;
-  const more = all.length > SHOWN ? h("span", { class: "second" }, `first ${SHOWN} of ${plural(all.length, "reason")}`) : null;
-  return h("span", {}, ...all.slice(0, SHOWN).map((reason) => h("span", { class: "line" }, text(reason))), more);
+  const more = all > shown.length ? h("span", { class: "second" }, `first ${shown.length} of ${plural(all, "reason")}`) : null;
+  return h("span", {}, ...shown.map((reason) => h("span", { class: "line" }, text(reason))), more);
 }
 
 function budgetTable(rows) {
