@@ -34,6 +34,8 @@ const FILES_MAX: usize = 500;
 
 /// Where a run's page is, in a run directory and in a folder that a report was written into.
 const PAGES: [&[&str]; 2] = [&["report", "report.html"], &["report.html"]];
+/// Where the page of `validate --html` is looked for.
+const VALIDATIONS: [&[&str]; 2] = [&["report", "validation.html"], &["validation.html"]];
 const TIMELINE: &str = "timeline.pftrace";
 
 impl RunShelf {
@@ -84,10 +86,12 @@ impl RunShelf {
 
     fn card(&self, name: String, path: &Path) -> RunCard {
         let has = |names: &[&str]| open_beneath(path, names).is_ok();
-        let page = PAGES.iter().find(|names| has(names)).map(|names| names.join("/"));
+        let first_of = |all: &[&[&str]]| all.iter().find(|names| has(names)).map(|names| names.join("/"));
+        let (page, validation) = (first_of(&PAGES), first_of(&VALIDATIONS));
         let timeline = has(&[TIMELINE]).then(|| TIMELINE.to_owned());
         let said = self.headlines.of(path);
-        let mut card = RunCard { name, page, timeline, started_unix_ns: said.written_unix_ns, ..RunCard::default() };
+        let mut card =
+            RunCard { name, page, validation, timeline, started_unix_ns: said.written_unix_ns, ..RunCard::default() };
         (card.headline, card.ranks, card.problem) = (said.headline, said.ranks, said.problem);
         if RunDirectory::is_run(path) {
             match RunDirectory::open(path) {

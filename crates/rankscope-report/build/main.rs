@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 /// Each page begins with the module of its name.
-const PAGES: [&str; 5] = ["report", "clock", "dispatch", "compare", "history"];
+const PAGES: [&str; 6] = ["report", "clock", "dispatch", "compare", "history", "validation"];
 
 /// Style sheets under `web`.
 const SHEETS: [&str; 3] = ["report", "house", "answers"];

@@ -39,6 +39,7 @@ mod tables;
 mod terminal;
 mod text;
 mod units;
+mod validation;
 mod what_if;
 
 pub use alignment::alignment_terminal;
@@ -60,4 +61,5 @@ pub use tables::{Lack, TableView, lacks, operators, table};
 pub use terminal::{Style, columns, paragraph, terminal};
 pub use text::steers;
 pub use units::{bytes, duration, rate};
+pub use validation::{validation_html, validation_sentences};
 pub use what_if::what_if_terminal;

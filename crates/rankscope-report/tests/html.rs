@@ -179,7 +179,7 @@ fn pages_stay_within_their_budgets() {
     for (ranks, steps, collectives, budget) in
         [(8, 500, 3_000, 300_000), (64, 500, 3_000, 2_000_000), (1_024, 500, 3_000, 5_000_000)]
     {
-        let mut document = common::answers::answered(common::job(ranks, steps, collectives));
+        let mut document = common::answers::answered(common::as_listed(common::job(ranks, steps, collectives)));
         if ranks > 256 {
             // Of so many ranks, kernels are listed for all together.
             document.ranks.iter_mut().for_each(|rank| rank.kernels.clear());

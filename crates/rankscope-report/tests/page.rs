@@ -19,8 +19,8 @@ use std::process::Command;
 use browser::{Browser, Look, Visit};
 use common::unpacked::unpacked;
 use promise::Allowed;
-use rankscope_document::{ClockDocument, CompareDocument, Document, HistoryDocument};
-use rankscope_report::{clock_html, compare_html, dispatch_html, history_html, html};
+use rankscope_document::{ClockDocument, CompareDocument, Document, HistoryDocument, ValidationDocument};
+use rankscope_report::{clock_html, compare_html, dispatch_html, history_html, html, validation_html};
 use rankscope_testkit::{Need, skip};
 use serde_json::Value;
 
@@ -158,7 +158,7 @@ fn pages() -> Vec<(String, String)> {
         ("two_nodes", common::two_nodes()),
         ("four_on_cpu", common::four_on_cpu()),
         ("one_of_eight", common::one_of_eight()),
-        ("hundred_ranks", common::answers::answered(common::job(100, 40, 60))),
+        ("hundred_ranks", common::answers::answered(common::as_listed(common::job(100, 40, 60)))),
         ("tables", common::tables::document()),
         ("empty", Document::default()),
     ];
@@ -183,12 +183,14 @@ fn pages() -> Vec<(String, String)> {
         ("history_2", common::past::document(2, 3)),
         ("history_nothing", HistoryDocument::default()),
     ];
+    let checked = [("checked", common::checked::document()), ("checked_nothing", ValidationDocument::default())];
+    let checked = checked.map(|(name, document)| (name, validation_html(&document).expect("the template renders")));
     let histories = histories.map(|(name, document)| (name, history_html(&document).expect("the template renders")));
     let compared = compared.map(|(name, document)| (name, compare_html(&document).expect("the template renders")));
     let reports = reports.map(|(name, document)| (name, html(&document).expect("the template renders")));
     let clocks = clocks.map(|(name, document)| (name, clock_html(&document).expect("the template renders")));
     let plans = plans.map(|(name, document)| (name, dispatch_html(&document).expect("the template renders")));
-    let all = reports.into_iter().chain(clocks).chain(plans).chain(compared).chain(histories);
+    let all = reports.into_iter().chain(clocks).chain(plans).chain(compared).chain(histories).chain(checked);
     all.map(|(name, page)| (name.to_owned(), page)).collect()
 }
 

@@ -36,6 +36,8 @@ pub struct RunCard {
     pub problem: Option<String>,
     /// Its page, from its own folder.
     pub page: Option<String>,
+    /// What validation found, as a page, likewise.
+    pub validation: Option<String>,
     /// Its timeline, likewise.
     pub timeline: Option<String>,
 }

@@ -15,6 +15,7 @@ async function show() {
       const links = document.createElement("span");
       if (run.page) links.append(element("a", "report", { href: `${at}files/${run.page}` }), " ");
       links.append(element("a", "details", { href: at }), " ");
+      if (run.validation) links.append(element("a", "validation", { href: `${at}files/${run.validation}` }), " ");
       if (run.timeline) links.append(opener(`${at}files/${run.timeline}`, run.name, viewer));
       return [run.name, moment(run.started_unix_ns), run.state, String(run.ranks ?? "unknown"), run.headline || run.problem || "no report yet", links];
     }),

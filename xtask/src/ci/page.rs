@@ -12,9 +12,10 @@ use super::check;
 use crate::cargo::{self, Metadata};
 
 /// What the product draws: the page, the verb, its inputs and the option that takes the page.
-const PAGES: [(&str, &[&str]); 4] = [
+const PAGES: [(&str, &[&str]); 5] = [
     ("clock.html", &["clock", "show", "crates/rankscope-clock/tests/golden/offsets.jsonl", "--html"]),
     ("plan.html", &["dispatch", "plan", "examples/dispatch/batch.json", "--html"]),
+    ("validation.html", &["validate", "fixtures/torch-gloo-4ranks", "--html"]),
     ("torch", &["report", "fixtures/torch-gloo-4ranks", "--out"]),
     ("jax", &["report", "fixtures/jax-cpu-2procs", "--out"]),
 ];

@@ -18,13 +18,13 @@ pub(crate) struct Cuts {
 
 /// What is kept of a list, and how long all of it is if any of it was left out, else zero.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Kept<'a, T> {
-    pub(super) items: Vec<&'a T>,
-    pub(super) full: usize,
+pub(crate) struct Kept<'a, T> {
+    pub(crate) items: Vec<&'a T>,
+    pub(crate) full: usize,
 }
 
 /// The items least by `order` whose weights fit the budget; their order stays.
-pub(super) fn keep<T, K: Ord>(
+pub(crate) fn keep<T, K: Ord>(
     items: &[T],
     budget: usize,
     weight: impl Fn(&T) -> usize,

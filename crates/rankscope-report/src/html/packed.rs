@@ -91,7 +91,7 @@ fn brief(value: i64) -> i64 {
 
 /// Records of one sort: their keys once, then what each has under them.
 #[derive(Debug, PartialEq)]
-pub(super) struct Rows<T>(pub(super) Vec<T>);
+pub(crate) struct Rows<T>(pub(crate) Vec<T>);
 
 impl<T> Default for Rows<T> {
     fn default() -> Self {

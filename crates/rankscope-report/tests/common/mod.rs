@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "every test file uses its own part")]
 
 pub(crate) mod answers;
+pub(crate) mod checked;
 pub(crate) mod clocks;
 pub(crate) mod compared;
 pub(crate) mod past;
@@ -306,6 +307,19 @@ fn instance(i: usize, last: u32, ranks: u32, chance: &mut Chance) -> CollectiveI
         transfer_ns: MS + chance.below(MS),
         end_skew_ns: chance.below(300_000),
     }
+}
+
+/// `document` with as many ranks of large collectives as analysis lists: of more than 64 those that came first and last.
+pub(crate) fn as_listed(mut document: Document) -> Document {
+    for instance in &mut document.collectives.instances {
+        let all = instance.arrival_order.len();
+        if all > 64 {
+            instance.members = Some(all as u64);
+            instance.arrival_order.drain(8..all - 8);
+            instance.wait_ns.drain(8..all - 8);
+        }
+    }
+    document
 }
 
 fn clock(ranks: u32, chance: &mut Chance) -> Clock {

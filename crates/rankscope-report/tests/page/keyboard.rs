@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::browser::{Browser, Look};
 use super::{LOOKS, browser, common, written};
-use rankscope_report::{clock_html, compare_html, dispatch_html, html};
+use rankscope_report::{clock_html, compare_html, dispatch_html, html, validation_html};
 
 /// The page of eight GPUs, open at `fragment`.
 fn opened(browser: &mut Browser, fragment: &str, look: Look) {
@@ -163,13 +163,15 @@ fn what_a_figure_means_is_unfolded_when_the_figure_asks() {
 }
 
 #[test]
-fn a_plan_and_clocks_take_a_selection_from_a_link_and_from_keys() {
+fn a_plan_clocks_and_validation_take_a_selection_from_a_link_and_from_keys() {
     let Some(mut browser) = browser() else { return };
     let plan = dispatch_html(&common::plans::plan(64, 80)).expect("the template renders");
     let clocks = clock_html(&common::clocks::document(60, 10)).expect("the template renders");
+    let checked = validation_html(&common::checked::document()).expect("the template renders");
     for (page, link, name, key, next) in [
         (written("plan-selected", &plan), "#rank=3", "Rank 3", "j", "Rank 4"),
         (written("clocks-selected", &clocks), "#round=7&node=2", "Node 2, round 7", "l", "Node 2, round 8"),
+        (written("checked-selected", &checked), "#rank=3", "Rank 3", "j", "Rank 4"),
     ] {
         browser.open("about:blank", LOOKS[0]);
         browser.open(&format!("file://{}{link}", page.display()), LOOKS[0]);
@@ -180,4 +182,23 @@ fn a_plan_and_clocks_take_a_selection_from_a_link_and_from_keys() {
         assert_eq!(selected(&mut browser), of("", "", false));
         assert_eq!(browser.complaints(), [""; 0]);
     }
+}
+
+#[test]
+fn a_rank_that_is_selected_is_the_one_whose_findings_are_listed() {
+    let Some(mut browser) = browser() else { return };
+    let checked = written("checked-filtered", &validation_html(&common::checked::document()).expect("the template renders"));
+    browser.open("about:blank", LOOKS[0]);
+    browser.open(&format!("file://{}#rank=3", checked.display()), LOOKS[0]);
+    let ranks = "[...new Set([...document.querySelectorAll('#findings-of-rules tbody tr')].map((row) => row.children[1].textContent))].join()";
+    let rules = "[...document.querySelectorAll('#findings-of-rules tbody tr')].map((row) => row.children[0].textContent)";
+    assert_eq!(text(&mut browser, &format!("String({rules}.includes('warning damage'))")), "true", "what is of rank 3 itself");
+    let whom = "String([...document.querySelectorAll('#findings-of-rules tbody tr')].every((row) => row.children[1].textContent === '3' || row.children[6].textContent.includes('rank 3 has left')))";
+    assert_eq!(text(&mut browser, whom), "true");
+    browser.press("Escape");
+    assert_ne!(text(&mut browser, ranks), "3");
+    let choose = "const choice = document.querySelector('#findings-of-rules select'); choice.value = 'nesting'; choice.dispatchEvent(new Event('change')); 0";
+    browser.evaluate(choose);
+    assert_eq!(text(&mut browser, &format!("String({rules}.every((rule) => rule === 'loss nesting'))")), "true");
+    assert_eq!(browser.complaints(), [""; 0]);
 }

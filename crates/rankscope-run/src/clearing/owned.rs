@@ -79,7 +79,7 @@ fn of_folder(first: &str, rest: &str) -> bool {
     let ours = match first {
         "raw" => Format::of_name(without_number(name)).is_some() || name.ends_with(".partial"),
         "counters" => without_number(name).ends_with(".rkr"),
-        "report" => name.starts_with("report."),
+        "report" => name.starts_with("report.") || name == "validation.html",
         _ => name.ends_with(".json") || name.ends_with(".jsonl"),
     };
     ours || name.starts_with(".rankscope-")
@@ -115,6 +115,7 @@ mod tests {
             ("counters/node-1.rkr.2", Ownership::Part),
             ("counters/notes.txt", Ownership::None),
             ("report/report.html", Ownership::Part),
+            ("report/validation.html", Ownership::Part),
             ("clock/windows-node3.jsonl", Ownership::Part),
             ("out/deep/model.bin", Ownership::Part),
             ("raw/thoughts.txt", Ownership::None),

@@ -12,6 +12,7 @@ use rankscope_align::validate::write_csv;
 use rankscope_analyze::ClassMode;
 use rankscope_job::{ClockChoice, Evidence, Rules, Validated, validation_document};
 use rankscope_pipeline::{clock_folder, judged};
+use rankscope_report::validation_html;
 use rankscope_run::write_file;
 
 pub(crate) use self::table::text;
@@ -41,6 +42,9 @@ pub(crate) struct Args {
     /// Write the JSON document to this file
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Write a page to this file: every rule, what was found on which rank and by how much, and what to do
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Write every matched collective to this file: starts, gap and correlation ids of all ranks
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
@@ -78,6 +82,10 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     if let Some(path) = &args.output {
         let text = json()?;
         write_file(path, |file| Ok::<_, anyhow::Error>(file.write_all(text.as_bytes())?))?;
+    }
+    if let Some(path) = &args.html {
+        let page = validation_html(&document)?;
+        write_file(path, |file| Ok::<_, anyhow::Error>(file.write_all(page.as_bytes())?))?;
     }
     match args.format {
         Format::Json => output::answer(&json()?)?,

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use rankscope_document::{ClockMethod, Rule, RuleFinding, ValidationDocument};
-use rankscope_report::{columns, paragraph};
+use rankscope_document::{Rule, RuleFinding, ValidationDocument};
+use rankscope_report::{columns, paragraph, validation_sentences};
 
 use crate::output;
 use rankscope_job::time;
@@ -17,7 +17,7 @@ const SENTENCE_MAX: usize = 96;
 
 pub(crate) fn text(document: &ValidationDocument) -> String {
     let style = output::style();
-    let mut text: String = heading(document).iter().map(|sentence| paragraph(sentence, style)).collect();
+    let mut text: String = validation_sentences(document).iter().map(|sentence| paragraph(sentence, style)).collect();
     let (judged, idle): (Vec<_>, Vec<_>) = document.rules.iter().partition(|rule| rule.judged > 0);
     let counts = judged
         .iter()
@@ -70,54 +70,5 @@ fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
-    }
-}
-
-/// The answer in sentences; of what there is none of, none is said.
-fn heading(document: &ValidationDocument) -> Vec<String> {
-    let clocks = match document.clocks {
-        ClockMethod::AsRecorded => "on the clocks as recorded",
-        ClockMethod::OneHost => "on the clock of the ranks' host",
-        ClockMethod::Collectives => "on clocks estimated from the collectives themselves",
-        ClockMethod::PartlyMeasured => "on partly measured clocks",
-        _ => "on measured clocks",
-    };
-    let answer = match document.violations {
-        0 => "No violation".to_owned(),
-        many => counted(many, "violation"),
-    };
-    let across = match document.matched - document.unjudged {
-        0 => "no collective could be checked across ranks".to_owned(),
-        judged => format!("{} of {} overlap on all ranks", document.overlaps, counted(judged, "judged collective")),
-    };
-    let beside = [counted(document.losses, "loss"), counted(document.warnings, "warning")].join(", ");
-    let mut sentences = vec![format!("{answer} {clocks}: {across}; {beside}.")];
-    if let (Some(mean), Some(most)) = (document.avg_gap_ns, document.max_gap_ns) {
-        sentences.push(format!(
-            "From first to last start {} on average and {} at most, over {}.",
-            time(mean.round() as i64),
-            time(most),
-            counted(document.gap_count, "collective")
-        ));
-    }
-    if document.unmatched > 0 {
-        sentences.push(format!("{} matched no other rank's.", counted(document.unmatched, "collective")));
-    }
-    if document.unjudged > 0 {
-        sentences
-            .push(format!("For {} the trace does not show which rank needs which.", counted(document.unjudged, "collective")));
-    }
-    if !document.missing_ranks.is_empty() {
-        sentences.push(format!("{} of the job left no trace.", counted(document.missing_ranks.len() as u64, "rank")));
-    }
-    sentences.extend(document.notes.iter().map(|note| format!("About the clocks: {note}.")));
-    sentences
-}
-
-fn counted(count: u64, noun: &str) -> String {
-    match (count, noun) {
-        (1, _) => format!("1 {noun}"),
-        (_, "loss") => format!("{count} losses"),
-        _ => format!("{count} {noun}s"),
     }
 }

@@ -89,6 +89,20 @@ fn the_csv_has_every_matched_collective_and_every_rank() {
 }
 
 #[test]
+fn the_page_says_what_is_broken_by_which_rank_and_what_to_do() {
+    let directory = write_job(&two_nodes(60_000_000));
+    let out = tempfile::tempdir().unwrap();
+    let page = out.path().join("validation.html");
+    let (code, document) = validate(directory.path(), &["--html", &page.display().to_string()]);
+    let page = fs::read_to_string(page).unwrap();
+    assert_eq!(code, Some(3), "a page changes no verdict");
+    assert!(page.starts_with("<!doctype html>") && page.contains(&format!("{} violations", document["violations"])));
+    assert!(page.contains("\"collective_overlap\"") && page.contains("Measure them while the job runs"));
+    let first = document["details"][0]["detail"].as_str().unwrap();
+    assert!(page.contains(first), "{first}");
+}
+
+#[test]
 fn what_a_viewer_drops_fails_only_when_asked() {
     let directory = tempfile::tempdir().unwrap();
     let span = |ts: u32| format!(r#"{{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":{ts},"dur":10}}"#);

@@ -1,5 +1,5 @@
 // Where everything came from, and what was wrong with it.
-import { absent, empty, h, section } from "../dom.js";
+import { absent, empty, h, note, section } from "../dom.js";
 import { formatBytes, formatCount } from "../pure/format.js";
 import { table } from "../table.js";
 
@@ -10,7 +10,14 @@ export function drawFiles(doc) {
   const { body } = section("files");
   body.append(fileTable(doc.ranks), h("h3", {}, "Problems"));
   const problems = doc.ranks.flatMap((rank) => rank.problems.map((problem) => ({ rank: rank.rank, ...problem })));
-  body.append(problems.length > 0 ? problemTable(problems) : empty("None: every file was read without damage."));
+  body.append(problems.length > 0 ? problemTable(problems) : empty("None: every file was read without damage."), checkedBeside());
+}
+
+// The page of validation is another command's, which may not have been given.
+function checkedBeside() {
+  const said = note("");
+  said.append("Whether what these files show can have happened is told by ", h("code", {}, "rankscope validate --html validation.html"), ". If that was written beside this page, it is ", h("a", { href: "validation.html" }, "here"), ".");
+  return said;
 }
 
 function fileTable(ranks) {
