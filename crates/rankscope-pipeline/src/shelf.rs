@@ -92,6 +92,7 @@ impl RunShelf {
         let said = self.headlines.of(path);
         let mut card =
             RunCard { name, page, validation, timeline, started_unix_ns: said.written_unix_ns, ..RunCard::default() };
+        card.timeline_at = said.place.map(|place| place.arguments()).unwrap_or_default();
         (card.headline, card.ranks, card.problem) = (said.headline, said.ranks, said.problem);
         if RunDirectory::is_run(path) {
             match RunDirectory::open(path) {

@@ -23,6 +23,7 @@ mod route;
 mod shelf;
 mod site;
 mod target;
+mod timeline;
 
 pub use access::{Access, Token};
 pub use range::{ByteRange, OutOfFile, range_of};
@@ -33,3 +34,4 @@ pub use shelf::{
 };
 pub use site::Site;
 pub use target::Target;
+pub use timeline::TimelinePlace;

@@ -40,6 +40,8 @@ pub struct RunCard {
     pub validation: Option<String>,
     /// Its timeline, likewise.
     pub timeline: Option<String>,
+    /// What the report names first, as arguments of Perfetto's address; empty where it names nothing.
+    pub timeline_at: String,
 }
 
 /// A file of a run.

@@ -16,7 +16,7 @@ async function show() {
       if (run.page) links.append(element("a", "report", { href: `${at}files/${run.page}` }), " ");
       links.append(element("a", "details", { href: at }), " ");
       if (run.validation) links.append(element("a", "validation", { href: `${at}files/${run.validation}` }), " ");
-      if (run.timeline) links.append(opener(`${at}files/${run.timeline}`, run.name, viewer));
+      if (run.timeline) links.append(opener(`${at}files/${run.timeline}`, run.name, viewer, run.timeline_at));
       return [run.name, moment(run.started_unix_ns), run.state, String(run.ranks ?? "unknown"), run.headline || run.problem || "no report yet", links];
     }),
   );

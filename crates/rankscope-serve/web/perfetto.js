@@ -20,15 +20,19 @@ async function hand(opened, path, title) {
   addEventListener("message", answered);
 }
 
-/** A link or a button that opens the timeline at `path`. @param {string} path @param {string} title @param {boolean} viewer */
-export function opener(path, title, viewer) {
+/**
+ * A link or a button that opens the timeline at `path`, where `at`, arguments of the UI's address, says.
+ * @param {string} path @param {string} title @param {boolean} viewer @param {string} at
+ */
+export function opener(path, title, viewer, at) {
+  const there = at ? `&${at}` : "";
   if (viewer) {
-    const href = `/perfetto/#!/?url=${encodeURIComponent(location.origin + path)}`;
+    const href = `/perfetto/#!/?url=${encodeURIComponent(location.origin + path)}${there}`;
     return element("a", "open in Perfetto", { href });
   }
   const button = element("button", "open in Perfetto", { type: "button" });
   button.addEventListener("click", () => {
-    const opened = open(UI);
+    const opened = open(at ? `${UI}/#!/?${at}` : UI);
     if (!opened) {
       button.textContent = "the browser keeps windows from being opened";
       return;

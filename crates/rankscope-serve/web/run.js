@@ -22,7 +22,7 @@ async function show() {
   const run = runs.find((one) => one.name === name);
   if (run?.page) byId("links").append(element("a", "report", { href: `${at}files/${encoded(run.page)}` }), " ");
   if (run?.validation) byId("links").append(element("a", "validation", { href: `${at}files/${encoded(run.validation)}` }), " ");
-  if (run?.timeline) byId("links").append(opener(`${at}files/${encoded(run.timeline)}`, name, viewer));
+  if (run?.timeline) byId("links").append(opener(`${at}files/${encoded(run.timeline)}`, name, viewer, run.timeline_at));
   byId("said").textContent = run?.headline ?? "";
 }
 

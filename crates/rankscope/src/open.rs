@@ -1,14 +1,11 @@
 //! `rankscope open`: a run's page, or its timeline at what was found, in the browser.
 
 use crate::exit::ExitCode;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
-use rankscope_document::{Document, Rank};
 use rankscope_pipeline::RunShelf;
-use rankscope_run::open_beneath;
 use rankscope_serve::Shelf;
 
 use crate::output;
@@ -22,7 +19,7 @@ pub(crate) struct Args {
     /// A run directory, or a folder that a report was written into
     #[arg(value_name = "RUN")]
     run: PathBuf,
-    /// Open the timeline in Perfetto, at the step and on the rank that the report names first
+    /// Open the timeline in Perfetto, at the longest step of the rank that the report names first, with its rows open
     #[arg(long)]
     timeline: bool,
     /// Print the address, and open no browser
@@ -67,7 +64,8 @@ fn timeline(args: &Args, place: &Place, shelf: &RunShelf, name: &str) -> Result<
         bail!("{}: there is no timeline.pftrace; rankscope report writes it", args.run.display());
     }
     let file = encoded(&place.url(&format!("/runs/{}/files/timeline.pftrace", encoded(name))));
-    let at = finding(&args.run).map(|(start_ns, end_ns)| format!("&visStart={start_ns}&visEnd={end_ns}")).unwrap_or_default();
+    let card = shelf.runs().ok().and_then(|runs| runs.into_iter().next());
+    let at = card.map(|card| card.timeline_at).filter(|at| !at.is_empty()).map(|at| format!("&{at}")).unwrap_or_default();
     match (args.served.has_viewer(), place.perfetto_may_fetch()) {
         (true, _) => Ok(format!("{}#!/?url={file}{at}", place.url("/perfetto/"))),
         (_, true) => Ok(format!("https://ui.perfetto.dev/#!/?url={file}{at}")),
@@ -77,24 +75,6 @@ fn timeline(args: &Args, place: &Place, shelf: &RunShelf, name: &str) -> Result<
         ),
     }
 }
-
-/// When what the report names first happened: the longest step of the rank that it is about.
-fn finding(run: &Path) -> Option<(i64, i64)> {
-    let report =
-        [&["report", "report.json"][..], &["report.json"]].into_iter().find_map(|names| open_beneath(run, names).ok())?;
-    let document: Document = serde_json::from_reader(std::io::BufReader::new(report.take(REPORT_BYTES_MAX))).ok()?;
-    let by_advice = document.advice.first().and_then(|advice| advice.ranks.first().copied());
-    let by_verdict = document.verdict.late.first().map(|late| late.rank);
-    let number = by_advice.or(by_verdict);
-    let rank: &Rank = number.map_or(document.ranks.first(), |number| document.ranks.iter().find(|rank| rank.rank == number))?;
-    let length = |window: &[i64; 2]| window[1].saturating_sub(window[0]);
-    let step = rank.steps.iter().map(|step| step.window_ns).max_by_key(length);
-    let [start_ns, end_ns] = step.unwrap_or(rank.window_ns);
-    Some((start_ns, end_ns))
-}
-
-/// Bytes of a report.json that is looked into.
-const REPORT_BYTES_MAX: u64 = 512 << 20;
 
 /// Has the desktop open `url`, and does not wait for it.
 fn browse(url: &str) -> Result<()> {

@@ -1,4 +1,4 @@
-//! What the report of a run says first, in one line. A report is read once, and again where it was written again.
+//! What the report of a run says first: in one line, and where in the timeline. A report is read once, and again where it was written again.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -8,8 +8,8 @@ use std::sync::{Mutex, PoisonError};
 
 use rankscope_document::{Note, NoteLevel};
 use rankscope_run::open_beneath;
+use rankscope_serve::TimelinePlace;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 
 use super::written_unix_ns;
 
@@ -20,6 +20,8 @@ const REPORT_BYTES_MAX: u64 = 512 << 20;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Said {
     pub(super) headline: String,
+    /// The longest step of the rank that it names first.
+    pub(super) place: Option<TimelinePlace>,
     pub(super) ranks: Option<usize>,
     pub(super) written_unix_ns: i64,
     pub(super) problem: Option<String>,
@@ -37,12 +39,53 @@ struct Report {
     #[serde(default)]
     notes: Vec<Note>,
     #[serde(default)]
-    ranks: Vec<IgnoredAny>,
+    verdict: Verdict,
+    #[serde(default)]
+    ranks: Vec<Rank>,
 }
 
 #[derive(Deserialize)]
 struct Advice {
     title: String,
+    #[serde(default)]
+    ranks: Vec<u32>,
+}
+
+#[derive(Default, Deserialize)]
+struct Verdict {
+    #[serde(default)]
+    late: Vec<LateRank>,
+}
+
+#[derive(Deserialize)]
+struct LateRank {
+    rank: u32,
+}
+
+#[derive(Deserialize)]
+struct Rank {
+    rank: u32,
+    #[serde(default)]
+    window_ns: [i64; 2],
+    #[serde(default)]
+    steps: Vec<Step>,
+}
+
+#[derive(Deserialize)]
+struct Step {
+    window_ns: [i64; 2],
+}
+
+impl Report {
+    /// The longest step of the rank that is named first, or else of the first rank; without steps all that it recorded.
+    fn place(&self) -> Option<TimelinePlace> {
+        let by_advice = self.advice.first().and_then(|advice| advice.ranks.first().copied());
+        let named = by_advice.or(self.verdict.late.first().map(|late| late.rank));
+        let rank = named.map_or(self.ranks.first(), |named| self.ranks.iter().find(|rank| rank.rank == named))?;
+        let length = |[start, end]: &[i64; 2]| end.saturating_sub(*start);
+        let [start_ns, end_ns] = rank.steps.iter().map(|step| step.window_ns).max_by_key(length).unwrap_or(rank.window_ns);
+        Some(TimelinePlace { rank: rank.rank, start_ns, end_ns })
+    }
 }
 
 impl Headlines {
@@ -70,10 +113,12 @@ impl Headlines {
 
 fn read(report: File) -> Said {
     match serde_json::from_reader::<_, Report>(BufReader::new(report.take(REPORT_BYTES_MAX))) {
-        Ok(Report { advice, notes, ranks }) => {
+        Ok(report) => {
+            let place = report.place();
+            let Report { advice, notes, ranks, .. } = report;
             let finding = || notes.into_iter().find(|note| note.level == NoteLevel::Finding).map(|note| note.text);
             let headline = advice.into_iter().next().map(|advice| advice.title).or_else(finding).unwrap_or_default();
-            Said { headline, ranks: Some(ranks.len()), ..Said::default() }
+            Said { headline, place, ranks: Some(ranks.len()), ..Said::default() }
         }
         Err(error) => Said { problem: Some(format!("report.json cannot be read: {error}")), ..Said::default() },
     }

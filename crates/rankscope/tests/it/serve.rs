@@ -113,6 +113,21 @@ fn runs_are_listed_and_their_files_served() {
 }
 
 #[test]
+fn the_list_says_where_a_timeline_begins_and_has_the_page_of_validation_once_it_is_there() {
+    let root = reported();
+    let server = Server::over(&root.path().join("runs"), &[]);
+    let card = || server.json("/api/runs").1["runs"][0].clone();
+    assert!(card()["timeline_at"].as_str().is_some_and(|at| at.starts_with("visStart=")), "{}", card());
+    assert_eq!(card()["validation"], Value::Null);
+    let page = root.path().join("runs/job/validation.html").display().to_string();
+    let raw = root.path().join("runs/job/raw").display().to_string();
+    assert!(rankscope(&["validate", &raw, "--html", &page]).status.code().is_some_and(|code| code == 0 || code == 3));
+    assert_eq!(card()["validation"], "validation.html");
+    let (head, served) = server.asked("GET", "/runs/job/files/validation.html", "");
+    assert_eq!((code(&head), served), (200, fs::read(page).unwrap()));
+}
+
+#[test]
 fn kernels_of_a_step_are_read_from_the_trace() {
     let root = reported();
     let server = Server::over(&root.path().join("runs"), &[]);
@@ -283,6 +298,8 @@ fn open_prints_the_page_and_the_timeline_at_the_finding() {
     let ranks = document["ranks"].as_array().unwrap();
     let windows = ranks.iter().flat_map(|rank| rank["steps"].as_array().unwrap());
     assert!(windows.clone().any(|step| step["window_ns"][0] == start), "{}", timeline.url);
+    assert!(timeline.url.contains(&format!("&ts={start}&dur=")), "the slice of the step: {}", timeline.url);
+    assert!(timeline.url.contains("PinTracksByRegex"), "the rows of the rank: {}", timeline.url);
     let (head, body) = timeline.asked("GET", "/perfetto/", "");
     assert_eq!((code(&head), &body[..]), (200, &b"<title>viewer</title>"[..]));
     let said = failure(&["open", &root.path().join("runs").display().to_string(), "--print"]);
