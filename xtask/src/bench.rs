@@ -6,7 +6,8 @@
 //! same of parts that are merged. `cargo xtask bench tables`: what tables of operators and kernels add to a report.
 //! `cargo xtask bench dataset`: what a dataset adds, and what a row takes. `cargo xtask bench compare`: how often comparisons are
 //! wrong. `cargo xtask bench live`: how good alarms about running jobs are. `cargo xtask bench devices`: what a callback of NCCL's plugin
-//! takes, and what it takes to sample a node's counters.
+//! takes, and what it takes to sample a node's counters. `cargo xtask bench page`: how large pages are, and how fast they are shown
+//! and served.
 //!
 //! Every program runs as a child and is judged by its wall clock, its processor time and its peak memory. The inputs are made
 //! once and kept in `target/bench`: with a corpus, a real trace repeated in time; without, a synthetic job of the same size.
@@ -24,6 +25,7 @@ mod inputs;
 mod live;
 mod merge;
 mod overhead;
+mod page;
 mod peers;
 mod record;
 mod repeat;
@@ -75,6 +77,8 @@ enum What {
     Tables(OfTraces),
     /// Time reports that also write a dataset of Parquet files, and weigh its rows.
     Dataset(OfTraces),
+    /// Weigh pages of jobs of 8 to 1,024 ranks, and time how a browser shows them and how runs are served.
+    Page(page::Args),
     /// Simulate comparisons whose truth is known, and tell how often they are wrong.
     Compare(compare::Args),
     /// Time reports with and without answers about causes, and tell how often the first advice is right.
@@ -156,6 +160,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         What::Clock(args) => clock::run(args),
         What::Record(args) => record::run(args),
         What::Devices(args) => devices::run(args),
+        What::Page(args) => page::run(args),
     }
 }
 
