@@ -8,6 +8,8 @@ mod browser;
 mod common;
 #[path = "page/keyboard.rs"]
 mod keyboard;
+#[path = "page/looks.rs"]
+mod looks;
 #[path = "page/npm.rs"]
 mod npm;
 #[path = "page/promise.rs"]

@@ -124,6 +124,12 @@ impl Browser {
         answer["result"]["value"].clone()
     }
 
+    /// The window as a PNG in base64.
+    pub(crate) fn screenshot(&mut self) -> String {
+        let answer = self.call("Page.captureScreenshot", json!({ "format": "png" }));
+        answer["data"].as_str().expect("a picture has bytes").to_owned()
+    }
+
     /// Presses and releases a key, as a keyboard does: `Tab`, `Escape`, an arrow, or a letter.
     pub(crate) fn press(&mut self, key: &str) {
         let code = match key {
