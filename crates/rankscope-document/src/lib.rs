@@ -71,7 +71,10 @@ pub use hang::{
     HangCall, HangDocument, HangKind, HangRank, HangRoot, HangSource, HangStack, HangVerdict, HangWait, HangWitness,
 };
 pub use history::{HistoryDocument, HistoryMetric, HistoryOrder, LevelChange, PastRun, Segment, StartSource};
-pub use live::{LiveAlarm, LiveAlarmKind, LiveCollective, LiveDocument, LiveRank};
+pub use live::{
+    LiveAlarm, LiveAlarmKind, LiveCollective, LiveDocument, LiveLast, LiveLink, LiveMeetings, LiveNode, LiveOpen, LiveRank,
+    LiveReplay,
+};
 pub use memory::{MemoryHolder, MemoryPoint, MemorySummary, RecomputeSummary};
 pub use operator_sheets::OperatorSheet;
 pub use params::{Param, Params};

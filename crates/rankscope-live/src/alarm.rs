@@ -87,4 +87,6 @@ pub struct Alarm {
     pub confidence: Confidence,
     /// When it was over; none while it is not.
     pub cleared_ns: Option<i64>,
+    /// The last step that had ended by then, where steps are known.
+    pub step: Option<i64>,
 }

@@ -59,7 +59,7 @@ impl Following {
             let step = Step { time_ns: met.time_ns, duration_ns: met.duration_ns, ranks: &met.ranks };
             news.extend(self.watch.step(&step).into_iter().map(|alarm| self.named(alarm)));
         }
-        news.extend(self.watch.look(now_ns, &progress(seen)));
+        news.extend(self.watch.look(now_ns, &progress(seen)).into_iter().map(|alarm| self.named(alarm)));
         news.iter().for_each(|alarm| self.keep(alarm));
         news
     }
@@ -88,10 +88,10 @@ impl Following {
         self.raised.iter().map(|alarm| Alarm { cleared_ns: Some(now_ns), ..*alarm }).collect()
     }
 
-    /// The same with the rank's number in the job: a watch counts those that it sees.
+    /// The same with the rank's number in the job, as a watch counts those that it sees, and with the step.
     fn named(&self, alarm: Alarm) -> Alarm {
         let rank = alarm.rank.and_then(|at| self.ranks.get(at as usize)).map(|(rank, ..)| *rank);
-        Alarm { rank, ..alarm }
+        Alarm { rank, step: self.taken, ..alarm }
     }
 
     fn keep(&mut self, alarm: &Alarm) {
@@ -110,7 +110,7 @@ fn who(seen: &Seen) -> (u32, u32, u64) {
 
 /// Steps behind `taken` that pages have whole, in their order.
 fn met(compared: &Compared<'_>, taken: Option<i64>, now_ns: i64) -> Vec<Met> {
-    let Compared { seen, steps, errors_ns } = compared;
+    let Compared { seen, steps, errors_ns, .. } = compared;
     if steps.is_empty() {
         return without_collectives(seen, taken, now_ns).into_iter().collect();
     }

@@ -151,6 +151,7 @@ fn alarm(time_ns: i64, value_ns: i64, threshold_ns: i64, cleared_ns: Option<i64>
         clock_error_ns: 0,
         confidence: Confidence::Persistent,
         cleared_ns,
+        step: None,
     }
 }
 

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use rankscope_recording::{LivePage, PageArrival};
 
 use crate::clock::NodeClock;
+use crate::inside::inside_ns;
 use crate::lateness::{Came, own_lateness};
 
 /// A rank, as its page has it.
@@ -30,6 +31,8 @@ pub struct Found {
     pub clock_error_ns: Option<i64>,
     /// What the others together waited for it alone.
     pub caused_wait_ns: Option<i64>,
+    /// How long it is inside of collectives.
+    pub collective_ns: Option<i64>,
 }
 
 /// What pages say together.
@@ -45,12 +48,16 @@ pub struct Look {
 pub(crate) type Steps = BTreeMap<i64, Vec<(i64, i64)>>;
 
 /// A collective with all who came: rank and place among its arrivals.
-type Meeting = Vec<(usize, usize)>;
+pub(crate) type Meeting = Vec<(usize, usize)>;
+
+/// By group and number: collectives to which all members came.
+pub(crate) type Meetings<'a> = BTreeMap<(&'a str, u64), Meeting>;
 
 /// The pages of all ranks, compared. Those without a clock are not.
 #[derive(Debug)]
 pub struct Compared<'a> {
     pub(crate) seen: &'a [Seen],
+    pub(crate) meetings: Meetings<'a>,
     /// Those that lie whole in the pages.
     pub(crate) steps: Steps,
     /// How far the clock of each rank and those of others may be off together.
@@ -67,7 +74,7 @@ impl<'a> Compared<'a> {
         }
         let whole = whole_steps(seen);
         steps.retain(|step, _| whole.contains(step));
-        Self { seen, steps, errors_ns: clock_errors(seen) }
+        Self { seen, meetings, steps, errors_ns: clock_errors(seen) }
     }
 
     /// What they say together.
@@ -80,6 +87,7 @@ impl<'a> Compared<'a> {
                 lateness_ns,
                 clock_error_ns: lateness_ns.and(self.errors_ns[rank]),
                 caused_wait_ns: of(|sums| sums.1).filter(|_| is_known),
+                collective_ns: inside_ns(&self.seen[rank].page),
             }
         });
         Look { ranks: ranks.collect(), steps: self.steps.len() as u32 }
@@ -87,23 +95,23 @@ impl<'a> Compared<'a> {
 }
 
 /// Collectives to which all members came, as far as pages tell.
-fn meetings(seen: &[Seen]) -> BTreeMap<(&str, u64), Meeting> {
-    let mut meetings: BTreeMap<(&str, u64), Meeting> = BTreeMap::new();
+fn meetings(seen: &[Seen]) -> Meetings<'_> {
+    let mut meetings = Meetings::new();
     for (rank, seen) in seen.iter().enumerate().filter(|(_, seen)| seen.clock.is_some()) {
         for (at, arrival) in seen.page.arrivals.iter().enumerate() {
             meetings.entry((&seen.page.groups[arrival.group].name, arrival.sequence)).or_default().push((rank, at));
         }
     }
     meetings.retain(|_, meeting| {
-        let members = |(rank, at): &(usize, usize)| group(seen, *rank, *at).1;
+        let members = |(rank, at): &(usize, usize)| group(seen, *rank, &seen[*rank].page.arrivals[*at]).1;
         meeting.len() > 1 && meeting.iter().all(|came| members(came) as usize == meeting.len())
     });
     meetings
 }
 
-fn group(seen: &[Seen], rank: usize, at: usize) -> (&str, u32) {
-    let page = &seen[rank].page;
-    let group = &page.groups[page.arrivals[at].group];
+/// The name of the group that a rank came to, and how many ranks it has.
+pub(crate) fn group<'a>(seen: &'a [Seen], rank: usize, arrival: &PageArrival) -> (&'a str, u32) {
+    let group = &seen[rank].page.groups[arrival.group];
     (&group.name, group.members)
 }
 
@@ -117,7 +125,7 @@ pub(crate) fn on_job(seen: &Seen, raw_ns: i64) -> i64 {
 }
 
 /// Adds what a collective says to the steps of those who came.
-fn judge(seen: &[Seen], meeting: &Meeting, meetings: &BTreeMap<(&str, u64), Meeting>, steps: &mut Steps) {
+fn judge(seen: &[Seen], meeting: &Meeting, meetings: &Meetings<'_>, steps: &mut Steps) {
     let came: Option<Vec<Came>> = meeting.iter().map(|(rank, at)| came(seen, *rank, *at, meetings)).collect();
     let Some(came) = came else { return };
     let mut order: Vec<(i64, usize)> = came.iter().enumerate().map(|(at, came)| (came.arrived_ns, at)).collect();
@@ -133,7 +141,7 @@ fn judge(seen: &[Seen], meeting: &Meeting, meetings: &BTreeMap<(&str, u64), Meet
 }
 
 /// How a rank came to a collective; none where its page no longer has the one before.
-fn came(seen: &[Seen], rank: usize, at: usize, meetings: &BTreeMap<(&str, u64), Meeting>) -> Option<Came> {
+fn came(seen: &[Seen], rank: usize, at: usize, meetings: &Meetings<'_>) -> Option<Came> {
     let arrivals = &seen[rank].page.arrivals;
     let own = &arrivals[at];
     let is_before = |other: &&PageArrival| other.group == own.group && other.left_ns != 0;
@@ -150,9 +158,9 @@ fn came(seen: &[Seen], rank: usize, at: usize, meetings: &BTreeMap<(&str, u64), 
 }
 
 /// What a rank waited for others in a collective of another group.
-fn waited_ns(seen: &[Seen], rank: usize, at: usize, meetings: &BTreeMap<(&str, u64), Meeting>) -> i64 {
+fn waited_ns(seen: &[Seen], rank: usize, at: usize, meetings: &Meetings<'_>) -> i64 {
     let arrival = &seen[rank].page.arrivals[at];
-    let Some(meeting) = meetings.get(&(group(seen, rank, at).0, arrival.sequence)) else { return 0 };
+    let Some(meeting) = meetings.get(&(group(seen, rank, arrival).0, arrival.sequence)) else { return 0 };
     let last_ns = meeting.iter().map(|(rank, at)| arrived_ns(seen, *rank, *at)).max().unwrap_or(i64::MIN);
     let inside_ns = arrival.left_ns.saturating_sub(arrival.arrived_ns).max(0);
     last_ns.saturating_sub(arrived_ns(seen, rank, at)).clamp(0, inside_ns)
@@ -232,7 +240,8 @@ mod tests {
     #[test]
     fn where_a_clock_is_not_known_nobody_of_its_group_is_called_late() {
         let look = Compared::of(&job([0; 4], false)).look();
-        assert_eq!((look.steps, look.ranks[2].lateness_ns, look.ranks[3]), (0, None, Found::default()));
+        assert_eq!((look.steps, look.ranks[2].lateness_ns, look.ranks[3].clock_error_ns), (0, None, None));
+        assert!(look.ranks[3].collective_ns.is_some(), "that needs no clock of others");
     }
 
     #[test]

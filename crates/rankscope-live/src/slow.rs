@@ -60,6 +60,7 @@ impl SlowSteps {
             clock_error_ns: 0,
             confidence,
             cleared_ns: is_over.then_some(time_ns),
+            step: None,
         });
     }
 

@@ -122,6 +122,7 @@ impl Stragglers {
                     clock_error_ns: step.clock_error_ns,
                     confidence: Confidence::Persistent,
                     cleared_ns: is_over.then_some(time_ns),
+                    step: None,
                 });
             }
         }

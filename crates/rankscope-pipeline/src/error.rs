@@ -74,6 +74,18 @@ pub enum Error {
         /// The run.
         path: PathBuf,
     },
+    /// Of a run that has ended there is nothing that could be looked at.
+    #[error("{}: no rank of this run keeps a live page, and none left a recording to be replayed. Ranks do both while they run, where they record themselves and are told of the run", path.display())]
+    NoRecordings {
+        /// The run.
+        path: PathBuf,
+    },
+    /// A run that has ended has no steps to be looked at one by one.
+    #[error("{}: the recordings of its ranks mark no step in common, so there is nothing to replay. `rankscope report` says what is in them", path.display())]
+    NoSteps {
+        /// The run.
+        path: PathBuf,
+    },
     /// Another process watches the run and writes its alarms down.
     #[error("{}: another process watches this run already, and alarms are written down once", path.display())]
     Watched {

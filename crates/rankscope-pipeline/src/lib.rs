@@ -95,7 +95,7 @@ pub use hang::{HangSources, OfRank, hang};
 pub use held::{Held, Keep, memory_default};
 pub use history::{PastRuns, read_history};
 pub use job_clocks::write_clocks;
-pub use live::{AlarmLog, LiveJob, LiveLook, live};
+pub use live::{AlarmLog, LiveJob, LiveLook, Replay, has_ended, live};
 pub use map::{Mapped, Mapping, map, map_files, unread};
 pub use node_counters::NodeCounters;
 pub use parts_folder::{MapRequest, MapSummary, map_into};

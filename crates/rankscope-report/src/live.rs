@@ -3,6 +3,7 @@
 use rankscope_document::{LiveAlarm, LiveAlarmKind, LiveCollective, LiveDocument, LiveRank};
 
 use crate::Style;
+use crate::plain::one_line;
 use crate::terminal::{Sheet, Table, drawn, joined};
 use crate::text::{clean, shorten, width_of, wrap};
 use crate::units::{counted, duration, or_absent};
@@ -22,14 +23,23 @@ pub fn live_terminal(document: &LiveDocument, style: Style) -> String {
     let took = or_absent(document.step_ns, |ns| duration(ns as f64));
     let compared = counted(document.compared_steps as usize, "step");
     let about = format!("step {step}, {took} a step; {} compared over {compared}", counted(document.ranks.len(), "rank"));
+    let replay =
+        document.replay.map(|replay| format!("REPLAY of a run that has ended: step {} of {}", replay.place, replay.steps));
     let problems = document.problems.iter().take(8).flat_map(|problem| wrap(&format!("! {}", clean(problem)), sheet.width()));
     let alarms = document.alarms.iter().take(ALARMS_MAX).flat_map(|alarm| wrap(&alarm_line(alarm), sheet.width()));
     let alarms = alarms.map(|line| sheet.paint().with("31", &line)).collect();
-    joined(vec![heading, vec![about], alarms, problems.collect(), ranks(document, sheet)])
+    joined(vec![heading, replay.into_iter().chain([about]).collect(), alarms, problems.collect(), ranks(document, sheet)])
 }
 
-/// What an alarm says, in a sentence.
+/// What an alarm says, in a sentence, and the command that shows it, where there is one.
 pub fn alarm_line(alarm: &LiveAlarm) -> String {
+    match &alarm.read {
+        Some(command) => format!("{} See: {}", sentence(alarm), one_line(command)),
+        None => sentence(alarm),
+    }
+}
+
+fn sentence(alarm: &LiveAlarm) -> String {
     let time = |ns: i64| duration(ns as f64);
     let (value, threshold) = (time(alarm.value_ns), time(alarm.threshold_ns));
     let whose = alarm.rank.map_or_else(|| "A rank".to_owned(), |rank| format!("Rank {rank}"));
@@ -99,6 +109,8 @@ mod tests {
         });
         assert_eq!(said[0][1], "Rank 7 is no longer late.");
         assert_eq!(said[2][0], "Nothing has moved for 45.0 s; up to 30.0 s would be usual.");
+        let read = LiveAlarm { read: Some("rankscope hang a-run".to_owned()), kind: LiveAlarmKind::Hang, ..alarm.clone() };
+        assert_eq!(alarm_line(&read), format!("{} See: rankscope hang a-run", said[2][0]));
         let all: std::collections::BTreeSet<&String> = said.iter().flatten().collect();
         assert_eq!(all.len(), 6, "{said:?}");
     }
@@ -113,7 +125,7 @@ mod tests {
             clock_error_ns: Some(23_000),
             caused_wait_ns: Some(30_000_000),
             progress_age_ns: 1_000_000,
-            open: None,
+            ..LiveRank::default()
         };
         let waits = LiveRank { rank: 0, open: Some(open), ..LiveRank::default() };
         let problems = vec!["2 of 4 ranks tell of themselves.".to_owned()];

@@ -10,6 +10,7 @@ use rankscope_document::{LiveAlarm, LiveAlarmKind};
 use rankscope_live::{Alarm, AlarmKind};
 use rankscope_run::{SideFile, read_side_text};
 
+use super::reading;
 use crate::Error;
 
 const NAME: &str = "alarms.jsonl";
@@ -65,16 +66,21 @@ fn raised_in(path: &Path) -> Vec<LiveAlarm> {
     let text = read_side_text(path, SideFile::Record).unwrap_or_default();
     let mut raised: Vec<LiveAlarm> = Vec::new();
     for alarm in text.lines().filter_map(|line| serde_json::from_str::<LiveAlarm>(line).ok()) {
-        raised.retain(|other| (other.kind, other.rank) != (alarm.kind, alarm.rank));
-        if alarm.cleared_ns.is_none() {
-            raised.push(alarm);
-        }
+        keep(&mut raised, alarm);
     }
     raised
 }
 
-/// The same in the document.
-pub(super) fn told(alarm: &Alarm) -> LiveAlarm {
+/// Adds an alarm to those that are not over, or takes one away that is.
+pub(super) fn keep(raised: &mut Vec<LiveAlarm>, alarm: LiveAlarm) {
+    raised.retain(|other| (other.kind, other.rank) != (alarm.kind, alarm.rank));
+    if alarm.cleared_ns.is_none() {
+        raised.push(alarm);
+    }
+}
+
+/// The same in the document, with the command that shows it in the run directory `run`.
+pub(super) fn told(alarm: &Alarm, run: Option<&Path>) -> LiveAlarm {
     LiveAlarm {
         time_ns: alarm.time_ns,
         kind: match alarm.kind {
@@ -89,6 +95,8 @@ pub(super) fn told(alarm: &Alarm) -> LiveAlarm {
         clock_error_ns: alarm.clock_error_ns,
         confidence: alarm.confidence.name().to_owned(),
         cleared_ns: alarm.cleared_ns,
+        step: alarm.step,
+        read: run.filter(|_| alarm.cleared_ns.is_none()).and_then(|run| reading::command(run, alarm)),
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rankscope_clock::NodeId;
 use rankscope_clock::files::read_offsets;
+use rankscope_document::LiveNode;
 use rankscope_live::NodeClock;
 use rankscope_run::{RunDirectory, SideFile, read_side};
 
@@ -45,5 +46,29 @@ impl Clocks {
             return one_node.then(NodeClock::default);
         }
         self.nodes.get(self.ranks.get(&rank)?).copied()
+    }
+
+    /// Which node each rank is on.
+    pub(super) fn ranks(&self) -> BTreeMap<u32, u32> {
+        self.ranks.iter().map(|(rank, node)| (*rank, node.0)).collect()
+    }
+
+    /// Nodes that the manifest names or whose clocks are known.
+    pub(super) fn nodes(&self, run: &RunDirectory) -> Vec<LiveNode> {
+        let manifest = run.manifest();
+        let mut hosts: BTreeMap<u32, String> =
+            self.nodes.keys().chain(self.ranks.values()).map(|node| (node.0, String::new())).collect();
+        hosts.extend(manifest.ranks.iter().filter_map(|rank| Some((rank.node, rank.host.clone()?))));
+        hosts.extend(manifest.nodes.iter().map(|entry| (entry.node, entry.host.clone())));
+        let node = |(node, host)| {
+            let clock = self.nodes.get(&NodeId(node));
+            LiveNode {
+                node,
+                host,
+                offset_ns: clock.map(|clock| clock.offset_ns),
+                clock_error_ns: clock.map(|clock| clock.error_ns),
+            }
+        };
+        hosts.into_iter().map(node).collect()
     }
 }

@@ -6,21 +6,28 @@
 
 mod alarms;
 mod clocks;
+mod document;
+mod links;
 mod pages;
+mod reading;
+mod replay;
 
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rankscope_document::{LiveAlarm, LiveCollective, LiveDocument, LiveRank};
-use rankscope_live::{Compared, Following, Found, Look, Seen};
+use rankscope_document::{LiveAlarm, LiveDocument};
+use rankscope_live::{Compared, Following, Seen};
 use rankscope_recording::LivePage;
 use rankscope_run::RunDirectory;
 
 use crate::Error;
 pub use alarms::AlarmLog;
 use clocks::Clocks;
+use document::Beside;
+use links::links;
 use pages::pages;
 pub(crate) use pages::{PageFile, Writer, page_files};
+pub use replay::{Replay, has_ended};
 
 /// Where the job in the run directory `run` is now. Alarms are those that a watcher wrote down and that are not over.
 ///
@@ -28,8 +35,8 @@ pub(crate) use pages::{PageFile, Writer, page_files};
 /// [`Error::Run`] where there is no run, [`Error::NoPages`] where no rank of it tells of itself.
 pub fn live(run: &Path) -> Result<LiveDocument, Error> {
     let pages = Pages::of(run)?;
-    let look = Compared::of(&pages.seen).look();
-    Ok(pages.document(&look, now_ns(), alarms::raised(run)))
+    let compared = Compared::of(&pages.seen);
+    Ok(pages.beside.document(&pages.seen, &compared, now_ns(), alarms::raised(run)))
 }
 
 /// A running job that is looked at time and again.
@@ -37,6 +44,7 @@ pub fn live(run: &Path) -> Result<LiveDocument, Error> {
 pub struct LiveJob {
     run: PathBuf,
     following: Following,
+    raised: Vec<LiveAlarm>,
 }
 
 /// One look at it.
@@ -51,7 +59,7 @@ pub struct LiveLook {
 impl LiveJob {
     /// The job in the run directory `run`.
     pub fn new(run: &Path) -> Self {
-        Self { run: run.to_owned(), following: Following::default() }
+        Self { run: run.to_owned(), following: Following::default(), raised: Vec::new() }
     }
 
     /// Looks at it now.
@@ -62,18 +70,18 @@ impl LiveJob {
         let pages = Pages::of(&self.run)?;
         let now_ns = now_ns();
         let compared = Compared::of(&pages.seen);
-        let news = self.following.look(now_ns, &compared).iter().map(alarms::told).collect();
-        let raised = self.following.raised().iter().map(alarms::told).collect();
-        let look = compared.look();
-        Ok(LiveLook { document: pages.document(&look, now_ns, raised), news })
+        let news = self.following.look(now_ns, &compared);
+        let news: Vec<LiveAlarm> = news.iter().map(|alarm| alarms::told(alarm, Some(&self.run))).collect();
+        news.iter().for_each(|alarm| alarms::keep(&mut self.raised, alarm.clone()));
+        let document = pages.beside.document(&pages.seen, &compared, now_ns, self.raised.clone());
+        Ok(LiveLook { document, news })
     }
 }
 
 /// What a run directory tells at one moment.
 struct Pages {
-    title: String,
     seen: Vec<Seen>,
-    problems: Vec<String>,
+    beside: Beside,
 }
 
 impl Pages {
@@ -85,60 +93,28 @@ impl Pages {
             return Err(Error::NoPages { path: run.to_owned() });
         }
         pages.sort_by_key(|page| page.head.rank);
-        if let Some(world_size) = directory.manifest().world_size {
-            problems.extend(missing(&pages, world_size));
-        }
+        let world_size = directory.manifest().world_size;
+        problems.extend(world_size.and_then(|world_size| missing(&pages, world_size)));
         let clocks = Clocks::of(&directory);
         let one_node = pages.windows(2).all(|pair| pair[0].head.boot == pair[1].head.boot);
         let seen = |page: LivePage| Seen { clock: clocks.of_rank(page.head.rank, one_node), page };
         let seen: Vec<Seen> = pages.into_iter().map(seen).collect();
         problems.extend(without_clock(&seen));
-        Ok(Self { title: directory.name(), seen, problems })
-    }
-
-    fn document(self, look: &Look, now_ns: i64, alarms: Vec<LiveAlarm>) -> LiveDocument {
-        let mut ranks: Vec<LiveRank> =
-            self.seen.iter().zip(&look.ranks).map(|(seen, found)| rank(seen, found, now_ns)).collect();
-        ranks.sort_by_key(|rank| (std::cmp::Reverse(rank.lateness_ns), rank.rank));
-        let states = || self.seen.iter().map(|seen| seen.page.state);
-        let mut took: Vec<i64> = states().map(|state| state.step_took_ns).filter(|ns| *ns > 0).collect();
-        took.sort_unstable();
-        LiveDocument {
-            schema: 1,
-            rankscope_version: env!("CARGO_PKG_VERSION").to_owned(),
-            step: states().map(|state| state.step).max().filter(|step| *step >= 0),
-            title: self.title,
-            step_ns: took.get(took.len() / 2).copied(),
-            compared_steps: look.steps,
-            ranks,
-            alarms,
-            problems: self.problems,
-        }
+        let beside = Beside {
+            title: directory.name(),
+            world_size,
+            nodes: clocks.nodes(&directory),
+            node_of: clocks.ranks(),
+            links: links(&directory.clock()),
+            problems,
+            replay: None,
+        };
+        Ok(Self { seen, beside })
     }
 }
 
 pub(crate) fn now_ns() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_nanos() as i64)
-}
-
-fn rank(seen: &Seen, found: &Found, now_ns: i64) -> LiveRank {
-    let page = &seen.page;
-    let age_ns = |raw_ns: i64| now_ns.saturating_sub(page.state.wall_ns(raw_ns)).max(0);
-    LiveRank {
-        rank: page.head.rank,
-        step: Some(page.state.step).filter(|step| *step >= 0),
-        lateness_ns: found.lateness_ns,
-        clock_error_ns: found.clock_error_ns,
-        caused_wait_ns: found.caused_wait_ns,
-        progress_age_ns: age_ns(page.state.progress_ns),
-        open: page.open().map(|open| LiveCollective {
-            group: page.groups[open.group].name.clone(),
-            seq: open.sequence,
-            op: open.op.name().to_owned(),
-            bytes: open.bytes,
-            age_ns: age_ns(open.arrived_ns),
-        }),
-    }
 }
 
 fn missing(pages: &[LivePage], world_size: u32) -> Option<String> {

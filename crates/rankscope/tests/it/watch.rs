@@ -60,6 +60,10 @@ fn a_slow_rank_raises_an_alarm_that_is_written_down_passed_on_and_measured() {
     let alarms = lines(&run.join("alarms.jsonl"));
     let first = alarms.iter().find(|alarm| is_about_rank_2(alarm)).unwrap();
     let of = |name: &str| first[name].as_i64().unwrap_or_else(|| panic!("{name} in {first}"));
+    // The demo records itself all the while.
+    let read = format!("rankscope report {out} --step {}", of("step"));
+    assert_eq!(first["read"], read, "{first}");
+    assert!(document["alarms"].as_array().unwrap().iter().any(|alarm| alarm["read"] == read), "{document}");
     assert!(of("value_ns") > of("threshold_ns") && of("value_ns") > 3 * of("clock_error_ns"), "{first}");
     assert!(!alarms.iter().any(|alarm| alarm["kind"] == "straggler" && !is_about_rank_2(alarm)), "{alarms:?}");
     let printed = String::from_utf8(ended.stdout).unwrap();
@@ -68,6 +72,9 @@ fn a_slow_rank_raises_an_alarm_that_is_written_down_passed_on_and_measured() {
     assert!(fs::read_to_string(figures).unwrap().contains("# TYPE rankscope_alarm gauge"));
     let said = fs::read_to_string(passed_on.with_extension("said")).unwrap();
     assert!(!said.trim().is_empty(), "{said}");
+    let words: Vec<&str> = read.split(' ').skip(1).chain(["--no-timeline", "--format", "json"]).collect();
+    let report = command(&words).output().unwrap();
+    assert!(report.status.success(), "{}", String::from_utf8_lossy(&report.stderr));
 }
 
 #[test]
