@@ -152,6 +152,8 @@ const EDGES: &[Edge] = &[
     ("rankscope-pipeline", "rankscope-hang", "judges dumps"),
     ("rankscope-pipeline", "rankscope-live", "what pages of ranks say together"),
     ("rankscope-pipeline", "rankscope-recording", "reads those pages"),
+    ("rankscope-top", "rankscope-document", "draws it"),
+    ("rankscope-top", "rankscope-report", "figures and alarms in words"),
     ("rankscope-live", "rankscope-recording", "pages of ranks"),
     ("rankscope-live", "rankscope-stats", "medians, and how far values lie from them"),
     ("rankscope-pipeline", "rankscope-witness", "asks jobs that stand still"),
@@ -301,6 +303,7 @@ pub(crate) const PURE: &[&str] = &[
     "rankscope-serve",
     "rankscope-hang",
     "rankscope-live",
+    "rankscope-top",
 ];
 
 /// Pure crates that do not compile for WebAssembly with the tools that the workspace asks for, and why. Threads are no reason:

@@ -179,7 +179,7 @@ mod tests {
         let rank = |rank: u32| {
             let meets = if rank == 2 { 9 } else { 10 };
             let arrival = |sequence: u64| {
-                let op = if sequence % 2 == 0 { PageOp::AllReduce } else { PageOp::AllGather };
+                let op = if sequence.is_multiple_of(2) { PageOp::AllReduce } else { PageOp::AllGather };
                 let late_ns = if rank == 1 && op == PageOp::AllReduce { 5_000 } else { i64::from(rank) };
                 let met_ns = sequence as i64 * 100_000;
                 let left_ns = if sequence == 9 { 0 } else { met_ns + 7_000 };

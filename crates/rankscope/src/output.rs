@@ -1,5 +1,5 @@
-//! Talking to the user: progress and errors on stderr, answers on stdout. This is the one place that does, and nothing passes it
-//! that could steer a terminal (see [`rankscope_report::plain`]), wherever it came from.
+//! Talking to the user: progress and errors on stderr, answers on stdout. This is the one place that does, beside the screen of `top`, and
+//! nothing passes it that could steer a terminal (see [`rankscope_report::plain`]), wherever it came from.
 
 use crate::called;
 use crate::exit::ExitCode;

@@ -1,74 +1,129 @@
-//! `rankscope top`: where a running job is. Translates; decides nothing.
+//! `rankscope top`: where a running job is, or where one that has ended was. Takes the terminal, if there is one; what is shown there is
+//! `rankscope-top`'s.
+
+mod replay;
+mod terminal;
 
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use rankscope_document::LiveDocument;
-use rankscope_pipeline::{LiveJob, live};
+use rankscope_pipeline::{LiveJob, has_ended, live};
+use rankscope_top::{Asked, Paint, Top};
 
 use crate::exit::ExitCode;
 use crate::output::{self, Format};
 use crate::pace::pause;
+use terminal::Screen;
 
 /// Between looks, at least.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// To the upper left corner, and nothing below it.
-const CLEARED: &str = "\x1b[H\x1b[J";
-
-/// A job that runs, from outside: which rank comes late now, and what each is in.
+/// A job that runs, or that ran: which rank comes late now, and what each is in.
 ///
 /// Reads the live pages that ranks keep in the run directory while they record themselves, and the clocks that agents measured. How
 /// late a rank comes is what its own work adds, a step, beside the rank in the middle, with how far clocks may be off. Looks again
-/// every second, where ranks are thousands every few, until Ctrl-C or until the last rank has ended. Changes nothing about the job.
+/// every second, where ranks are thousands every few. On a terminal it has views of ranks, groups, collectives, nodes and links (? shows
+/// the keys, q quits); elsewhere it prints a table at each look until the last rank has ended. Of a run that has ended it replays the
+/// recordings, step by step. Changes nothing about the job.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The run directory
     #[arg(value_name = "RUN")]
     run: PathBuf,
-    /// Look once and end
+    /// Look once and end; of a run that has ended at its last step
     #[arg(long)]
     once: bool,
+    /// How fast to replay a run that has ended: 1 is as fast as it was, 10 ten times as fast
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = replay::speed)]
+    speed: f64,
     /// What to print
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let now = match live(&args.run) {
+        // Pages of ranks that were killed stay, and tell of nobody.
+        Ok(document) if document.ranks.is_empty() && has_ended(&args.run)? => return replay::run(args),
+        Err(rankscope_pipeline::Error::NoPages { .. }) if has_ended(&args.run)? => return replay::run(args),
+        looked => looked?,
+    };
     if args.once {
-        show(args, &live(&args.run)?)?;
+        show(args, &now)?;
         return Ok(ExitCode::SUCCESS);
     }
+    if has_screen(args) { on_screen(&args.run) } else { printed(args) }
+}
+
+/// Whether there is a terminal to be taken over.
+fn has_screen(args: &Args) -> bool {
+    args.format == Format::Table && std::io::stdout().is_terminal()
+}
+
+/// Prints look after look, one document or one table each.
+fn printed(args: &Args) -> Result<ExitCode> {
     // Looks time and again, and so sees alarms by itself.
     let mut job = LiveJob::new(&args.run);
     let mut began = Instant::now();
-    look(args, &mut job)?;
+    show(args, &job.look()?.document)?;
     loop {
         thread::sleep(pause(EVERY, began.elapsed()));
         began = Instant::now();
-        match look(args, &mut job) {
-            // The last rank has ended, and its page with it.
-            Err(error) if matches!(error.downcast_ref(), Some(rankscope_pipeline::Error::NoPages { .. })) => {
-                return Ok(ExitCode::SUCCESS);
-            }
-            looked => looked?,
-        }
+        let Some(document) = until_the_end(job.look())? else { return Ok(ExitCode::SUCCESS) };
+        show(args, &document)?;
     }
 }
 
-fn look(args: &Args, job: &mut LiveJob) -> Result<()> {
-    show(args, &job.look()?.document)
+/// On a terminal, until somebody quits. What was seen last stays there when the job has ended.
+fn on_screen(run: &Path) -> Result<ExitCode> {
+    let mut job = LiveJob::new(run);
+    let mut top = Top::new(Paint { color: output::style().color });
+    let began = Instant::now();
+    // Before the screen is taken: what fails now is told where the command was typed.
+    top.take(job.look()?.document);
+    let mut next = began + pause(EVERY, began.elapsed());
+    let mut screen = Screen::open()?;
+    let mut has_ended = false;
+    loop {
+        screen.draw(&mut top)?;
+        if screen.listen(&mut top, next)? == Asked::Quit {
+            return Ok(ExitCode::SUCCESS);
+        }
+        let began = Instant::now();
+        if began < next {
+            continue;
+        }
+        if !has_ended {
+            // Also while it is paused: alarms need every step.
+            match until_the_end(job.look())? {
+                Some(document) if !top.is_paused() => top.take(document),
+                Some(_) => {}
+                None => {
+                    has_ended = true;
+                    top.note("the job has ended, this is the last that was seen".to_owned());
+                }
+            }
+        }
+        next = began + pause(EVERY, began.elapsed());
+    }
 }
 
-/// One document a line, or one picture in the place of the one before.
+/// A look; none once the last rank has ended, and its page with it.
+fn until_the_end(looked: Result<rankscope_pipeline::LiveLook, rankscope_pipeline::Error>) -> Result<Option<LiveDocument>> {
+    match looked {
+        Err(rankscope_pipeline::Error::NoPages { .. }) => Ok(None),
+        looked => Ok(Some(looked?.document)),
+    }
+}
+
+/// One document a line, or one table after another.
 fn show(args: &Args, document: &LiveDocument) -> Result<()> {
-    let text = match args.format {
+    Ok(output::answer(&match args.format {
         Format::Json => serde_json::to_string(document)?,
         Format::Table => rankscope_report::live_terminal(document, output::style()),
-    };
-    let is_drawn_over = !args.once && args.format == Format::Table && std::io::stdout().is_terminal();
-    Ok(output::answer(&if is_drawn_over { format!("{CLEARED}{text}") } else { text })?)
+    })?)
 }

@@ -76,6 +76,7 @@ mod sweep_interrupted;
 mod tables;
 mod timeline;
 mod top;
+mod top_screen;
 mod validate;
 mod watch;
 mod what_if;

@@ -32,6 +32,39 @@ fn the_slow_rank_of_a_job_that_runs_is_the_latest() {
     let ended = demo.ended();
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
     assert!(!run.join("live").exists(), "pages go with their ranks");
-    let after = command(&["top", &out, "--once"]).output().unwrap();
-    assert!(String::from_utf8_lossy(&after.stderr).contains("keeps a live page"), "{after:?}");
+    replayed(&out);
+}
+
+/// What was seen of the job while it ran is in its recordings, too.
+fn replayed(out: &str) {
+    let last = command(&["top", out, "--once"]).output().unwrap();
+    let last = String::from_utf8_lossy(&last.stdout).into_owned();
+    assert!(last.contains("REPLAY of a run that has ended"), "{last}");
+    let all = command(&["top", out, "--format", "json"]).output().unwrap();
+    let steps: Vec<Value> = String::from_utf8_lossy(&all.stdout)
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a step is one document"))
+        .collect();
+    let count = steps.len() as u64;
+    assert!(count > 50, "{count} steps");
+    let places = |name: &str| steps.iter().map(|step| step["replay"][name].as_u64().unwrap()).collect::<Vec<_>>();
+    assert_eq!(places("place"), (1..=count).collect::<Vec<_>>());
+    assert!(places("steps").iter().all(|steps| *steps == count));
+    // A busy machine makes others late in single steps.
+    let latest_is_2 = steps[20..].iter().filter(|step| step["ranks"][0]["rank"] == 2).count();
+    assert!(2 * latest_is_2 > steps[20..].len(), "rank 2 is the latest in {latest_is_2} of {count} steps");
+    let groups = steps[30]["groups"].as_array().unwrap();
+    assert!(!groups.is_empty() && groups[0]["last"]["rank"].is_u64() && groups[0]["members"] == 4, "{}", steps[30]);
+}
+
+#[test]
+fn a_run_that_left_nothing_is_no_replay_and_says_what_is_needed() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run").display().to_string();
+    assert!(command(&["run", "--no-clock", "--no-report", "--out", &out, "--", "true"]).status().unwrap().success());
+    let refused = command(&["top", &out, "--once"]).output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && said.contains("live page") && said.contains("recording"), "{said}");
+    let slow = command(&["top", &out, "--speed", "0"]).output().unwrap();
+    assert_eq!(slow.status.code(), Some(2));
 }

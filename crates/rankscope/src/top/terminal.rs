@@ -1,0 +1,158 @@
+//! The terminal while `top` has all of it: taken over, listened to, and given back as it was, also where the program panics.
+//!
+//! What is drawn comes from `rankscope-top`, whose names are clean, so this is the one place beside `output` that writes to stdout.
+
+use std::io::{self, Stdout, stdout};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rankscope_top::{Asked, Input, Key, Top};
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::cursor::Show;
+use ratatui::crossterm::event::{
+    self, DisableMouseCapture, EnableMouseCapture, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton,
+    MouseEvent, MouseEventKind,
+};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+/// How soon a signal is heard.
+const HEARD_WITHIN: Duration = Duration::from_millis(100);
+
+/// A terminal that is taken over until this is dropped.
+pub(super) struct Screen {
+    terminal: Terminal<CrosstermBackend<Stdout>>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Screen {
+    pub(super) fn open() -> io::Result<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            signal_hook::flag::register(signal, Arc::clone(&stop))?;
+        }
+        restore_on_panic();
+        // From here on dropping it restores.
+        let screen = Self { terminal: Terminal::new(CrosstermBackend::new(stdout()))?, stop };
+        enable_raw_mode()?;
+        execute!(stdout(), EnterAlternateScreen, EnableMouseCapture)?;
+        Ok(screen)
+    }
+
+    pub(super) fn draw(&mut self, top: &mut Top) -> io::Result<()> {
+        self.terminal.draw(|frame| top.draw(frame)).map(drop)
+    }
+
+    /// Passes on what the user does until `until`, or until something is asked that is not the screen's own affair. Draws it again after
+    /// each thing that changes it.
+    pub(super) fn listen(&mut self, top: &mut Top, until: Instant) -> io::Result<Asked> {
+        while !self.stop.load(Ordering::Relaxed) {
+            let left = until.saturating_duration_since(Instant::now());
+            if event::poll(left.min(HEARD_WITHIN))? {
+                let asked = match event::read()? {
+                    Event::Resize(..) => Asked::Nothing,
+                    event => match input(&event) {
+                        Some(Heard::Input(input)) => top.handle(input),
+                        Some(Heard::Interrupt) => Asked::Quit,
+                        None => continue,
+                    },
+                };
+                if asked != Asked::Nothing {
+                    return Ok(asked);
+                }
+                self.draw(top)?;
+            } else if left.is_zero() {
+                return Ok(Asked::Nothing);
+            }
+        }
+        Ok(Asked::Quit)
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+/// Each part by itself: one that fails, as on a terminal that is gone, keeps none of the others from being tried.
+fn restore() {
+    let _no_mouse = execute!(stdout(), DisableMouseCapture);
+    let _no_alternate = execute!(stdout(), LeaveAlternateScreen, Show);
+    let _was_not_raw = disable_raw_mode();
+}
+
+/// Before the panic is told, so that it stands on the user's own screen.
+fn restore_on_panic() {
+    let told = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        restore();
+        told(panic);
+    }));
+}
+
+/// What a terminal's event means.
+#[derive(Debug, PartialEq, Eq)]
+enum Heard {
+    Input(Input),
+    /// Ctrl-C, which is no signal on a terminal that is taken over.
+    Interrupt,
+}
+
+fn input(event: &Event) -> Option<Heard> {
+    match event {
+        Event::Key(KeyEvent { kind: KeyEventKind::Release, .. }) => None,
+        Event::Key(KeyEvent { code: KeyCode::Char(letter), modifiers, .. }) if modifiers.contains(KeyModifiers::CONTROL) => {
+            (*letter == 'c').then_some(Heard::Interrupt)
+        }
+        Event::Key(KeyEvent { code, .. }) => key(*code).map(|key| Heard::Input(Input::Key(key))),
+        Event::Mouse(mouse) => pointed(mouse).map(Heard::Input),
+        _ => None,
+    }
+}
+
+fn key(code: KeyCode) -> Option<Key> {
+    Some(match code {
+        KeyCode::Up => Key::Up,
+        KeyCode::Down => Key::Down,
+        KeyCode::PageUp => Key::PageUp,
+        KeyCode::PageDown => Key::PageDown,
+        KeyCode::Home => Key::Home,
+        KeyCode::End => Key::End,
+        KeyCode::Tab => Key::Tab,
+        KeyCode::BackTab => Key::BackTab,
+        KeyCode::Enter => Key::Enter,
+        KeyCode::Esc => Key::Escape,
+        KeyCode::Backspace => Key::Backspace,
+        KeyCode::Char(letter) => Key::Char(letter),
+        _ => return None,
+    })
+}
+
+fn pointed(mouse: &MouseEvent) -> Option<Input> {
+    match mouse.kind {
+        MouseEventKind::Down(MouseButton::Left) => Some(Input::Click { column: mouse.column, row: mouse.row }),
+        MouseEventKind::ScrollUp => Some(Input::WheelUp),
+        MouseEventKind::ScrollDown => Some(Input::WheelDown),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ctrl_c_ends_and_a_key_that_is_let_go_is_nothing() {
+        let pressed = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
+        assert_eq!(input(&Event::Key(pressed)), Some(Heard::Interrupt));
+        assert_eq!(input(&Event::Key(KeyEvent { code: KeyCode::Char('q'), ..pressed })), None);
+        let letter = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::NONE);
+        assert_eq!(input(&Event::Key(letter)), Some(Heard::Input(Input::Key(Key::Char('c')))));
+        assert_eq!(input(&Event::Key(KeyEvent { kind: KeyEventKind::Release, ..letter })), None);
+        assert_eq!(input(&Event::FocusGained), None);
+    }
+}
