@@ -56,8 +56,7 @@ fn looks(args: &Args) -> Result<()> {
         "json" => println!("{}", serde_json::to_string(&looked)?),
         _ => print!("{}", pages::table(&looked)),
     }
-    let missed: Vec<String> =
-        looked.iter().filter(|one| one.share_of_core > one.limit).map(|one| format!("{} ranks", one.ranks)).collect();
+    let missed: Vec<String> = looked.iter().filter(|one| !one.is_met()).map(|one| format!("{} ranks", one.ranks)).collect();
     if missed.is_empty() { Ok(()) } else { bail!("missed: looking at {}", missed.join(", ")) }
 }
 
