@@ -36,7 +36,7 @@ pub(super) struct Owned {
 }
 
 /// Folders that are laid out in every run.
-const FOLDERS: [&str; 5] = ["raw", "clock", "counters", "nodes", "report"];
+const FOLDERS: [&str; 6] = ["raw", "clock", "counters", "incidents", "nodes", "report"];
 
 impl Owned {
     pub(super) fn new(listed: BTreeSet<String>) -> Self {
@@ -79,10 +79,18 @@ fn of_folder(first: &str, rest: &str) -> bool {
     let ours = match first {
         "raw" => Format::of_name(without_number(name)).is_some() || name.ends_with(".partial"),
         "counters" => without_number(name).ends_with(".rkr"),
+        "incidents" => rest.split_once('/').is_some_and(|(_, below)| of_incident(below)),
         "report" => name.starts_with("report.") || name == "validation.html",
         _ => name.ends_with(".json") || name.ends_with(".jsonl"),
     };
     ours || name.starts_with(".rankscope-")
+}
+
+/// Names of what lies in an incident, which is a run of its own.
+fn of_incident(below: &str) -> bool {
+    let (first, rest) = below.split_once('/').unwrap_or((below, ""));
+    let is_beside = rest.is_empty() && (beside_folders(first) || ["run.json", "incident.json"].contains(&first));
+    is_beside || FOLDERS.contains(&first) && first != "incidents" && !rest.is_empty() && of_folder(first, rest)
 }
 
 /// The name that a recording had before it was put aside: `rank-0.rkr` of `rank-0.rkr.1`.
@@ -114,6 +122,12 @@ mod tests {
             ("raw/rank-0.rkr.1", Ownership::Part),
             ("counters/node-1.rkr.2", Ownership::Part),
             ("counters/notes.txt", Ownership::None),
+            ("incidents/20261128-001637/run.json", Ownership::Part),
+            ("incidents/20261128-001637/raw/rank-0.rkr", Ownership::Part),
+            ("incidents/20261128-001637/timeline.pftrace", Ownership::Part),
+            ("incidents/20261128-001637/notes.md", Ownership::None),
+            ("incidents/20261128-001637/incidents/again/run.json", Ownership::None),
+            ("incidents/thoughts.json", Ownership::None),
             ("report/report.html", Ownership::Part),
             ("report/validation.html", Ownership::Part),
             ("clock/windows-node3.jsonl", Ownership::Part),
