@@ -34,7 +34,7 @@ pub struct IncidentRequest {
 pub struct Incident {
     /// The run directory that it is.
     pub folder: PathBuf,
-    /// Each recording, by its name, and what there is of it.
+    /// Each recording, by its path in the run, and what there is of it.
     pub kept: Vec<(String, KeptLast)>,
     /// Recordings of which nothing could be kept.
     pub problems: Vec<rankscope_run::Error>,
@@ -110,27 +110,25 @@ struct AboutRecording<'a> {
 /// [`IncidentError`]: no such run, nothing that could be kept of it, and what the file system refuses.
 pub fn keep_incident(request: &IncidentRequest) -> Result<Incident, IncidentError> {
     let run = RunDirectory::open(&request.run)?;
-    let raw = run.raw();
-    let recordings = recordings(&raw);
-    if recordings.is_empty() {
+    let recordings = recordings(run.path());
+    if !recordings.iter().any(|name| name.starts_with(RAW)) {
         return Err(IncidentError::NothingRecorded { run: request.run.clone() });
     }
     let asked_unix_ns = rankscope_run::now_unix_ns().ok();
     let folder = new_folder(&run.path().join(FOLDER))?;
     let (mut kept, mut problems) = (Vec::new(), Vec::new());
-    for path in &recordings {
-        let name = path.strip_prefix(&raw).unwrap_or(path).to_string_lossy().into_owned();
-        let into = folder.join("raw").join(&name);
+    let count = recordings.len();
+    for name in recordings {
+        let into = folder.join(&name);
         into.parent().map_or(Ok(()), fs::create_dir_all).map_err(IncidentError::of(&into))?;
-        match keep_last(path, request.last, &into) {
+        match keep_last(&run.path().join(&name), request.last, &into) {
             Ok(last) => kept.push((name, last)),
             Err(problem) => problems.push(problem),
         }
     }
-    if kept.is_empty() {
-        // It holds nothing.
+    if !kept.iter().any(|(name, _)| name.starts_with(RAW)) {
+        // It holds nothing that could be reported on.
         let _stays = fs::remove_dir_all(&folder);
-        let count = recordings.len();
         return Err(match problems.into_iter().next() {
             Some(first) => IncidentError::NothingKept { run: request.run.clone(), count, first },
             None => IncidentError::NothingRecorded { run: request.run.clone() },
@@ -144,16 +142,24 @@ pub fn keep_incident(request: &IncidentRequest) -> Result<Incident, IncidentErro
 
 /// In a run directory.
 const FOLDER: &str = "incidents";
+/// Where ranks record there.
+const RAW: &str = "raw";
+/// And who samples what nodes do.
+const COUNTERS: &str = "counters";
 
 /// Folders below `raw` that are looked into: workers of ranks, and theirs.
 const DEPTH_MAX: usize = 3;
 
-/// Recordings below `raw`, sorted. Those of earlier processes (`.rkr.1`) and of earlier attempts are no news.
-fn recordings(raw: &Path) -> Vec<PathBuf> {
+/// Recordings of the run at `run`, by their paths in it, sorted. Those of earlier processes (`.rkr.1`) and of earlier attempts are no news.
+fn recordings(run: &Path) -> Vec<String> {
     let mut found = Vec::new();
-    gather(raw, DEPTH_MAX, &mut found);
-    found.sort();
-    found
+    for place in [RAW, COUNTERS] {
+        gather(&run.join(place), DEPTH_MAX, &mut found);
+    }
+    let name = |path: &PathBuf| path.strip_prefix(run).ok()?.to_str().map(str::to_owned);
+    let mut names: Vec<String> = found.iter().filter_map(name).collect();
+    names.sort();
+    names
 }
 
 fn gather(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
