@@ -1,8 +1,11 @@
 //! Being asked to end: a scheduler sends SIGTERM, a person presses Ctrl-C, and what is half written goes before the process does.
 //!
 //! Nothing is finished: whoever asks means at once. The process ends by the signal, as it would have without us, so that whoever
-//! started it sees that.
+//! started it sees that. Only what stays with a job until it is told ends by a [`switch`](stop_switch) instead.
 
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use anyhow::{Context, Result};
@@ -10,6 +13,15 @@ use rankscope_run::remove_unfinished;
 use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
+
+/// A switch that SIGTERM and SIGINT turn on from now on. A terminal that goes away ends nothing that was started with `nohup`.
+pub(crate) fn stop_switch() -> io::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGTERM, SIGINT] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+    }
+    Ok(stop)
+}
 
 /// From now on a signal that ends this process leaves no file half written.
 pub(crate) fn leave_nothing_unfinished() -> Result<()> {

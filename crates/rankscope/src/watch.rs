@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use rankscope_document::LiveAlarm;
-use rankscope_launch::stop_switch;
 use rankscope_pipeline::{AlarmLog, LiveJob};
 use rankscope_report::alarm_line;
 
+use crate::ending::stop_switch;
 use crate::exit::ExitCode;
 use crate::output::{self, Format};
 use crate::pace::{PAUSE_MAX, pause};
@@ -53,7 +53,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let stop = stop_switch()?;
+    let stop = stop_switch().context("signals cannot be received")?;
     let mut watcher = Watcher {
         job: LiveJob::new(&args.run),
         log: AlarmLog::open(&args.run)?,

@@ -17,7 +17,8 @@ use ratatui::crossterm::event::{
 };
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use crate::ending::stop_switch;
 
 /// How soon a signal is heard.
 const HEARD_WITHIN: Duration = Duration::from_millis(100);
@@ -30,10 +31,7 @@ pub(super) struct Screen {
 
 impl Screen {
     pub(super) fn open() -> io::Result<Self> {
-        let stop = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
-            signal_hook::flag::register(signal, Arc::clone(&stop))?;
-        }
+        let stop = stop_switch()?;
         restore_on_panic();
         // From here on dropping it restores.
         let screen = Self { terminal: Terminal::new(CrosstermBackend::new(stdout()))?, stop };
