@@ -65,6 +65,7 @@ mod run_map;
 mod run_no_harm;
 mod run_profile;
 mod run_ranks;
+mod run_ring;
 mod run_signals;
 mod runs;
 mod serve;
