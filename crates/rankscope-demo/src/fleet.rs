@@ -20,8 +20,8 @@ use crate::hosts::Host;
 /// Between looks at what is waited for.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// How long a process may take to end once it was asked to.
-const STOP_WITHIN: Duration = Duration::from_secs(3);
+/// How long a process may take to end once it was asked to: on a machine that has ten things to do for each processor, seconds.
+const STOP_WITHIN: Duration = Duration::from_secs(15);
 
 /// A process that is killed where it is given up.
 pub(crate) struct Process {
