@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use nix::sys::signal::kill;
 use nix::unistd::Pid;
-use rankscope_run::{SideFile, read_side_text};
+use rankscope_run::last_lines;
 
 use crate::asked::ask_to_end;
 use crate::directory::Directory;
@@ -95,9 +95,13 @@ fn try_start(watching: &Watching, directory: &Directory, observer: Arc<dyn Obser
     }
 }
 
+/// More than an alarm takes in its log.
+const ALARM_BYTES_MAX: u64 = 1 << 16;
+
 /// Whether the last alarm that was written down begins, rather than ends. It is written before it is said.
 fn has_begun(log: &Path) -> bool {
-    let text = read_side_text(log, SideFile::Record).unwrap_or_default();
-    let last: Option<serde_json::Value> = text.lines().last().and_then(|line| serde_json::from_str(line).ok());
+    let lines = last_lines(log, ALARM_BYTES_MAX).unwrap_or_default();
+    let last = lines.trim_ascii_end().rsplit(|byte| *byte == b'\n').next();
+    let last: Option<serde_json::Value> = last.and_then(|line| serde_json::from_slice(line).ok());
     last.is_some_and(|alarm| alarm["cleared_ns"].is_null())
 }

@@ -45,6 +45,7 @@ mod staged;
 mod stored_inputs;
 mod stores;
 mod sweep_folder;
+mod tail;
 mod wall_clock;
 
 pub use beneath::open_beneath;
@@ -77,4 +78,5 @@ pub use stores::{
     register_stores,
 };
 pub use sweep_folder::SweepFolder;
+pub use tail::last_lines;
 pub use wall_clock::now_unix_ns;

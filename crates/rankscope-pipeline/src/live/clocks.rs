@@ -6,7 +6,7 @@ use rankscope_clock::NodeId;
 use rankscope_clock::files::read_offsets;
 use rankscope_document::LiveNode;
 use rankscope_live::NodeClock;
-use rankscope_run::{RunDirectory, SideFile, read_side};
+use rankscope_run::{RunDirectory, last_lines};
 
 /// The clocks of nodes, where anybody measured them.
 pub(super) struct Clocks {
@@ -16,9 +16,12 @@ pub(super) struct Clocks {
     ranks: BTreeMap<u32, NodeId>,
 }
 
+/// What is read of a file that grows as long as the job runs: several rounds of ten thousand nodes.
+const LAST_BYTES: u64 = 16 << 20;
+
 impl Clocks {
     pub(super) fn of(run: &RunDirectory) -> Self {
-        let bytes = read_side(&run.clock().join("offsets.jsonl"), SideFile::Clock).unwrap_or_default();
+        let bytes = last_lines(&run.clock().join("offsets.jsonl"), LAST_BYTES).unwrap_or_default();
         let mut nodes = BTreeMap::new();
         for row in read_offsets(&bytes).rows {
             let Some(estimate) = row.estimate else { continue };
