@@ -195,7 +195,7 @@ const VALIDATION: Kind = Kind {
     answers: false,
     tiles: false,
     no_findings: "",
-    footer: "A violation cannot have happened as shown; of a loss a viewer leaves something out; of a warning something is missing.",
+    footer: "A violation cannot have happened as shown; after a loss a viewer leaves something out; a warning says that something is missing.",
     script: include_str!(concat!(env!("OUT_DIR"), "/validation.js")),
 };
 
