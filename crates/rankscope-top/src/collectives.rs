@@ -3,113 +3,47 @@
 use rankscope_document::{LiveMeetings, LiveOpen};
 use rankscope_report::{bytes, duration};
 
-use crate::column::{ABSENT, Align, Column, NARROW, Order, always, time};
+use crate::column::{ABSENT, Column, Value};
 
 /// Columns of one of the two lists.
 macro_rules! columns {
     ($list:ident, $($first:expr),+) => {
         &[
             $($first,)+
-            Column {
-                head: "met",
-                width: Some(4),
-                align: Align::Right,
-                from_width: NARROW,
-                is_known: always,
-                cell: |scene, at| scene.document.$list[at].met.to_string(),
-                order: |scene, at| Order::Number(Some(i64::from(scene.document.$list[at].met))),
-            },
-            Column {
-                head: "wait",
-                width: Some(8),
-                align: Align::Right,
-                from_width: NARROW,
-                is_known: always,
-                cell: |scene, at| time(scene.document.$list[at].wait_ns),
-                order: |scene, at| Order::Number(scene.document.$list[at].wait_ns),
-            },
-            Column {
-                head: "transfer",
-                width: Some(8),
-                align: Align::Right,
-                from_width: NARROW,
-                is_known: always,
-                cell: |scene, at| time(scene.document.$list[at].transfer_ns),
-                order: |scene, at| Order::Number(scene.document.$list[at].transfer_ns),
-            },
-            Column {
-                head: "mostly last",
-                width: Some(11),
-                align: Align::Left,
-                from_width: NARROW,
-                is_known: always,
+            Column::figures("met", 4, Value::Count(|scene, at| Some(scene.document.$list[at].met.into()))),
+            Column::figures("wait", 8, Value::Time(|scene, at| scene.document.$list[at].wait_ns)),
+            Column::figures("transfer", 8, Value::Time(|scene, at| scene.document.$list[at].transfer_ns)),
+            Column::words("mostly last", 11, Value::Shown {
                 cell: |scene, at| last(&scene.document.$list[at]),
-                order: |scene, at| Order::Number(scene.document.$list[at].last.map(|last| i64::from(last.rank))),
-            },
-            Column {
-                head: "unfinished",
-                width: None,
-                align: Align::Left,
-                from_width: NARROW,
-                is_known: always,
+                by: |scene, at| scene.document.$list[at].last.map(|last| last.rank.into()),
+            }),
+            Column::rest("unfinished", Value::Shown {
                 cell: |scene, at| open(&scene.document.$list[at]),
-                order: |scene, at| Order::Number(scene.document.$list[at].open.as_ref().map(|open| open.age_ns)),
-            },
+                by: |scene, at| scene.document.$list[at].open.as_ref().map(|open| open.age_ns),
+            }),
         ]
     };
 }
 
 pub(crate) const BY_GROUP: &[Column] = columns!(
     groups,
-    Column {
-        head: "group",
-        width: Some(16),
-        align: Align::Left,
-        from_width: NARROW,
-        is_known: always,
-        cell: |scene, at| scene.document.groups[at].group.clone(),
-        order: |scene, at| Order::Text(scene.document.groups[at].group.clone()),
-    },
-    Column {
-        head: "ranks",
-        width: Some(5),
-        align: Align::Right,
-        from_width: NARROW,
-        is_known: always,
-        cell: |scene, at| scene.document.groups[at].members.to_string(),
-        order: |scene, at| Order::Number(Some(i64::from(scene.document.groups[at].members))),
-    }
+    Column::words("group", 16, Value::Text(|scene, at| scene.document.groups[at].group.clone())),
+    Column::figures("ranks", 5, Value::Count(|scene, at| Some(scene.document.groups[at].members.into())))
 );
 
 pub(crate) const BY_OPERATION: &[Column] = columns!(
     collectives,
-    Column {
-        head: "operation",
-        width: Some(14),
-        align: Align::Left,
-        from_width: NARROW,
-        is_known: always,
-        cell: |scene, at| scene.document.collectives[at].op.clone().unwrap_or_default(),
-        order: |scene, at| Order::Text(scene.document.collectives[at].op.clone().unwrap_or_default()),
-    },
-    Column {
-        head: "group",
-        width: Some(10),
-        align: Align::Left,
-        from_width: NARROW,
-        is_known: always,
-        cell: |scene, at| scene.document.collectives[at].group.clone(),
-        order: |scene, at| Order::Text(scene.document.collectives[at].group.clone()),
-    },
-    Column {
-        head: "size",
-        width: Some(8),
-        align: Align::Right,
-        from_width: 90,
-        is_known: always,
-        cell: |scene, at| scene.document.collectives[at].bytes.map_or_else(|| ABSENT.to_owned(), bytes),
-        order: |scene, at| Order::Number(scene.document.collectives[at].bytes.and_then(|bytes| i64::try_from(bytes).ok())),
-    }
+    Column::words("operation", 14, Value::Text(|scene, at| scene.document.collectives[at].op.clone().unwrap_or_default())),
+    Column::words("group", 10, Value::Text(|scene, at| scene.document.collectives[at].group.clone())),
+    Column::figures(
+        "size",
+        8,
+        Value::Shown {
+            cell: |scene, at| scene.document.collectives[at].bytes.map_or_else(|| ABSENT.to_owned(), bytes),
+            by: |scene, at| scene.document.collectives[at].bytes.and_then(|bytes| i64::try_from(bytes).ok()),
+        }
+    )
+    .if_wide(90)
 );
 
 /// `rank 2, 9 of 10 times` would not fit.

@@ -5,6 +5,7 @@ use rankscope_report::duration;
 use crate::scene::Scene;
 
 /// One column.
+#[derive(Clone, Copy)]
 pub(crate) struct Column {
     pub(crate) head: &'static str,
     /// Columns of the terminal; none takes what the others leave.
@@ -14,9 +15,26 @@ pub(crate) struct Column {
     pub(crate) from_width: u16,
     /// Whether there is anything to show; a column without is left out.
     pub(crate) is_known: fn(&Scene) -> bool,
-    pub(crate) cell: fn(&Scene, usize) -> String,
-    pub(crate) order: fn(&Scene, usize) -> Order,
+    value: Value,
 }
+
+/// What a row has in a column: what is shown and what it is sorted by follow from it.
+#[derive(Clone, Copy)]
+pub(crate) enum Value {
+    Time(Figure),
+    /// What something may be off by.
+    Error(Figure),
+    Count(Figure),
+    Text(fn(&Scene, usize) -> String),
+    /// Something else than what it is sorted by.
+    Shown {
+        cell: fn(&Scene, usize) -> String,
+        by: Figure,
+    },
+}
+
+/// A figure of a row, if it is known.
+type Figure = fn(&Scene, usize) -> Option<i64>;
 
 /// Figures stand on the right, so that their units stand below each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,18 +51,55 @@ pub(crate) enum Order {
     Text(String),
 }
 
+impl Column {
+    /// Figures.
+    pub(crate) const fn figures(head: &'static str, width: u16, value: Value) -> Self {
+        Self { head, width: Some(width), align: Align::Right, from_width: 0, is_known: |_| true, value }
+    }
+
+    /// Words.
+    pub(crate) const fn words(head: &'static str, width: u16, value: Value) -> Self {
+        Self { align: Align::Left, ..Self::figures(head, width, value) }
+    }
+
+    /// Words that take what the other columns leave.
+    pub(crate) const fn rest(head: &'static str, value: Value) -> Self {
+        Self { width: None, ..Self::words(head, 0, value) }
+    }
+
+    /// The same, left out on narrower terminals.
+    pub(crate) const fn if_wide(self, from_width: u16) -> Self {
+        Self { from_width, ..self }
+    }
+
+    /// The same, left out where there is nothing to show.
+    pub(crate) const fn if_known(self, is_known: fn(&Scene) -> bool) -> Self {
+        Self { is_known, ..self }
+    }
+
+    /// What the row at `at` has there.
+    pub(crate) fn cell(&self, scene: &Scene, at: usize) -> String {
+        match self.value {
+            Value::Time(ns) => time(ns(scene, at)),
+            Value::Error(ns) => error(ns(scene, at)),
+            Value::Count(count) => figure(count(scene, at)),
+            Value::Text(cell) | Value::Shown { cell, .. } => cell(scene, at),
+        }
+    }
+
+    /// What it is sorted by.
+    pub(crate) fn order(&self, scene: &Scene, at: usize) -> Order {
+        match self.value {
+            Value::Time(by) | Value::Error(by) | Value::Count(by) | Value::Shown { by, .. } => Order::Number(by(scene, at)),
+            Value::Text(text) => Order::Text(text(scene, at)),
+        }
+    }
+}
+
 impl Order {
     pub(crate) fn is_absent(&self) -> bool {
         *self == Self::Number(None)
     }
-}
-
-/// The narrowest terminal.
-pub(crate) const NARROW: u16 = 0;
-
-/// What is always known.
-pub(crate) fn always(_: &Scene) -> bool {
-    true
 }
 
 /// What stands where nothing is known.

@@ -2,64 +2,30 @@
 
 use rankscope_document::LiveLink;
 
-use crate::column::{ABSENT, Align, Column, NARROW, Order, always, error, time};
+use crate::column::{ABSENT, Column, Value};
 use crate::scene::Scene;
 
 pub(crate) const COLUMNS: &[Column] = &[
-    Column {
-        head: "from",
-        width: Some(14),
-        align: Align::Left,
-        from_width: NARROW,
-        is_known: always,
-        cell: |scene, at| scene.host(Some(of(scene, at).from)),
-        order: |scene, at| Order::Number(Some(i64::from(of(scene, at).from))),
-    },
-    Column {
-        head: "to",
-        width: None,
-        align: Align::Left,
-        from_width: NARROW,
-        is_known: always,
-        cell: |scene, at| scene.host(Some(of(scene, at).to)),
-        order: |scene, at| Order::Number(Some(i64::from(of(scene, at).to))),
-    },
-    Column {
-        head: "round trip",
-        width: Some(11),
-        align: Align::Right,
-        from_width: NARROW,
-        is_known: always,
-        cell: |scene, at| time(of(scene, at).rtt_min_ns),
-        order: |scene, at| Order::Number(of(scene, at).rtt_min_ns),
-    },
-    Column {
-        head: "clock ahead",
-        width: Some(11),
-        align: Align::Right,
-        from_width: NARROW,
-        is_known: always,
-        cell: |scene, at| time(of(scene, at).offset_ns),
-        order: |scene, at| Order::Number(of(scene, at).offset_ns),
-    },
-    Column {
-        head: "off by",
-        width: Some(9),
-        align: Align::Right,
-        from_width: NARROW,
-        is_known: always,
-        cell: |scene, at| error(of(scene, at).offset_error_ns),
-        order: |scene, at| Order::Number(of(scene, at).offset_error_ns),
-    },
-    Column {
-        head: "lost",
-        width: Some(8),
-        align: Align::Right,
-        from_width: NARROW,
-        is_known: always,
-        cell: |scene, at| lost(of(scene, at)),
-        order: |scene, at| Order::Number(Some(i64::from(of(scene, at).lost))),
-    },
+    Column::words(
+        "from",
+        14,
+        Value::Shown {
+            cell: |scene, at| scene.host(Some(of(scene, at).from)),
+            by: |scene, at| Some(of(scene, at).from.into()),
+        },
+    ),
+    Column::rest(
+        "to",
+        Value::Shown { cell: |scene, at| scene.host(Some(of(scene, at).to)), by: |scene, at| Some(of(scene, at).to.into()) },
+    ),
+    Column::figures("round trip", 11, Value::Time(|scene, at| of(scene, at).rtt_min_ns)),
+    Column::figures("clock ahead", 11, Value::Time(|scene, at| of(scene, at).offset_ns)),
+    Column::figures("off by", 9, Value::Error(|scene, at| of(scene, at).offset_error_ns)),
+    Column::figures(
+        "lost",
+        8,
+        Value::Shown { cell: |scene, at| lost(of(scene, at)), by: |scene, at| Some(of(scene, at).lost.into()) },
+    ),
 ];
 
 fn of(scene: &Scene, at: usize) -> &LiveLink {

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use rankscope_document::LiveDocument;
-use rankscope_report::duration;
 
-use crate::column::{ABSENT, Align, Column, NARROW, Order, always, error, time};
+use crate::column::{Column, Value};
 use crate::scene::Scene;
 
 /// A host with what its ranks come to.
@@ -49,87 +48,15 @@ impl NodeRow {
 }
 
 pub(crate) const COLUMNS: &[Column] = &[
-    Column {
-        head: "node",
-        width: Some(5),
-        align: Align::Right,
-        from_width: NARROW,
-        is_known: always,
-        cell: |scene, at| of(scene, at).node.to_string(),
-        order: |scene, at| Order::Number(Some(i64::from(of(scene, at).node))),
-    },
-    Column {
-        head: "host",
-        width: None,
-        align: Align::Left,
-        from_width: NARROW,
-        is_known: always,
-        cell: |scene, at| of(scene, at).host.clone(),
-        order: |scene, at| Order::Text(of(scene, at).host.clone()),
-    },
-    Column {
-        head: "ranks",
-        width: Some(5),
-        align: Align::Right,
-        from_width: NARROW,
-        is_known: always,
-        cell: |scene, at| of(scene, at).ranks.to_string(),
-        order: |scene, at| Order::Number(Some(i64::from(of(scene, at).ranks))),
-    },
-    Column {
-        head: "latest",
-        width: Some(6),
-        align: Align::Right,
-        from_width: NARROW,
-        is_known: always,
-        cell: |scene, at| of(scene, at).latest.map_or_else(|| ABSENT.to_owned(), |(_, rank)| rank.to_string()),
-        order: |scene, at| Order::Number(of(scene, at).latest.map(|(_, rank)| i64::from(rank))),
-    },
-    Column {
-        head: "late by",
-        width: Some(8),
-        align: Align::Right,
-        from_width: NARROW,
-        is_known: always,
-        cell: |scene, at| time(of(scene, at).latest.map(|(ns, _)| ns)),
-        order: |scene, at| Order::Number(of(scene, at).latest.map(|(ns, _)| ns)),
-    },
-    Column {
-        head: "caused",
-        width: Some(8),
-        align: Align::Right,
-        from_width: NARROW,
-        is_known: always,
-        cell: |scene, at| time(of(scene, at).caused_wait_ns),
-        order: |scene, at| Order::Number(of(scene, at).caused_wait_ns),
-    },
-    Column {
-        head: "moved",
-        width: Some(8),
-        align: Align::Right,
-        from_width: NARROW,
-        is_known: always,
-        cell: |scene, at| duration(of(scene, at).progress_age_ns as f64),
-        order: |scene, at| Order::Number(Some(of(scene, at).progress_age_ns)),
-    },
-    Column {
-        head: "clock ahead",
-        width: Some(11),
-        align: Align::Right,
-        from_width: NARROW,
-        is_known: always,
-        cell: |scene, at| time(of(scene, at).offset_ns),
-        order: |scene, at| Order::Number(of(scene, at).offset_ns),
-    },
-    Column {
-        head: "off by",
-        width: Some(9),
-        align: Align::Right,
-        from_width: NARROW,
-        is_known: always,
-        cell: |scene, at| error(of(scene, at).clock_error_ns),
-        order: |scene, at| Order::Number(of(scene, at).clock_error_ns),
-    },
+    Column::figures("node", 5, Value::Count(|scene, at| Some(of(scene, at).node.into()))),
+    Column::rest("host", Value::Text(|scene, at| of(scene, at).host.clone())),
+    Column::figures("ranks", 5, Value::Count(|scene, at| Some(of(scene, at).ranks.into()))),
+    Column::figures("latest", 6, Value::Count(|scene, at| of(scene, at).latest.map(|(_, rank)| rank.into()))),
+    Column::figures("late by", 8, Value::Time(|scene, at| of(scene, at).latest.map(|(ns, _)| ns))),
+    Column::figures("caused", 8, Value::Time(|scene, at| of(scene, at).caused_wait_ns)),
+    Column::figures("moved", 8, Value::Time(|scene, at| Some(of(scene, at).progress_age_ns))),
+    Column::figures("clock ahead", 11, Value::Time(|scene, at| of(scene, at).offset_ns)),
+    Column::figures("off by", 9, Value::Error(|scene, at| of(scene, at).clock_error_ns)),
 ];
 
 fn of(scene: &Scene, at: usize) -> &NodeRow {

@@ -3,7 +3,7 @@
 use rankscope_document::{LiveCollective, LiveRank};
 use rankscope_report::duration;
 
-use crate::column::{ABSENT, Align, Column, NARROW, Order, always, error, figure, part_of_step, time};
+use crate::column::{ABSENT, Column, Value, part_of_step};
 use crate::scene::Scene;
 use crate::trend::bars;
 
@@ -11,109 +11,56 @@ use crate::trend::bars;
 const TREND: u16 = 16;
 
 pub(crate) const COLUMNS: &[Column] = &[
-    Column {
-        head: "rank",
-        width: Some(6),
-        align: Align::Right,
-        from_width: NARROW,
-        is_known: always,
-        cell: |scene, at| {
-            let rank = of(scene, at).rank;
-            if scene.is_alarmed(rank) { format!("!{rank}") } else { rank.to_string() }
+    Column::figures("rank", 6, Value::Shown { cell: number, by: |scene, at| Some(of(scene, at).rank.into()) }),
+    Column::words("host", 14, Value::Text(|scene, at| scene.host(of(scene, at).node)))
+        .if_wide(100)
+        .if_known(|scene| scene.document.ranks.iter().any(|rank| rank.node.is_some())),
+    Column::figures("step", 7, Value::Count(|scene, at| of(scene, at).step)),
+    Column::figures("late by", 8, Value::Time(|scene, at| of(scene, at).lateness_ns)),
+    Column::figures("clocks", 9, Value::Error(|scene, at| of(scene, at).clock_error_ns)),
+    Column::figures("caused", 8, Value::Time(|scene, at| of(scene, at).caused_wait_ns)),
+    Column::figures(
+        "exposed",
+        7,
+        Value::Shown {
+            cell: |scene, at| part_of_step(of(scene, at).exposed_comm_ns, scene.document.step_ns),
+            by: |scene, at| of(scene, at).exposed_comm_ns,
         },
-        order: |scene, at| Order::Number(Some(i64::from(of(scene, at).rank))),
-    },
-    Column {
-        head: "host",
-        width: Some(14),
-        align: Align::Left,
-        from_width: 100,
-        is_known: |scene| scene.document.ranks.iter().any(|rank| rank.node.is_some()),
-        cell: |scene, at| scene.host(of(scene, at).node),
-        order: |scene, at| Order::Text(scene.host(of(scene, at).node)),
-    },
-    Column {
-        head: "step",
-        width: Some(7),
-        align: Align::Right,
-        from_width: NARROW,
-        is_known: always,
-        cell: |scene, at| figure(of(scene, at).step),
-        order: |scene, at| Order::Number(of(scene, at).step),
-    },
-    Column {
-        head: "late by",
-        width: Some(8),
-        align: Align::Right,
-        from_width: NARROW,
-        is_known: always,
-        cell: |scene, at| time(of(scene, at).lateness_ns),
-        order: |scene, at| Order::Number(of(scene, at).lateness_ns),
-    },
-    Column {
-        head: "clocks",
-        width: Some(9),
-        align: Align::Right,
-        from_width: NARROW,
-        is_known: always,
-        cell: |scene, at| error(of(scene, at).clock_error_ns),
-        order: |scene, at| Order::Number(of(scene, at).clock_error_ns),
-    },
-    Column {
-        head: "caused",
-        width: Some(8),
-        align: Align::Right,
-        from_width: NARROW,
-        is_known: always,
-        cell: |scene, at| time(of(scene, at).caused_wait_ns),
-        order: |scene, at| Order::Number(of(scene, at).caused_wait_ns),
-    },
-    Column {
-        head: "exposed",
-        width: Some(7),
-        align: Align::Right,
-        from_width: NARROW,
-        is_known: |scene| scene.document.ranks.iter().any(|rank| rank.exposed_comm_ns.is_some()),
-        cell: |scene, at| part_of_step(of(scene, at).exposed_comm_ns, scene.document.step_ns),
-        order: |scene, at| Order::Number(of(scene, at).exposed_comm_ns),
-    },
-    Column {
-        head: "inside",
-        width: Some(7),
-        align: Align::Right,
-        from_width: 90,
-        is_known: always,
-        cell: |scene, at| part_of_step(of(scene, at).collective_ns, scene.document.step_ns),
-        order: |scene, at| Order::Number(of(scene, at).collective_ns),
-    },
-    Column {
-        head: "moved",
-        width: Some(8),
-        align: Align::Right,
-        from_width: NARROW,
-        is_known: always,
-        cell: |scene, at| duration(of(scene, at).progress_age_ns as f64),
-        order: |scene, at| Order::Number(Some(of(scene, at).progress_age_ns)),
-    },
-    Column {
-        head: "trend",
-        width: Some(TREND),
-        align: Align::Left,
-        from_width: 120,
-        is_known: always,
-        cell: |scene, at| bars(scene.trends.lateness_ns(of(scene, at).rank), usize::from(TREND)),
-        order: |scene, at| Order::Number(of(scene, at).lateness_ns),
-    },
-    Column {
-        head: "is in",
-        width: None,
-        align: Align::Left,
-        from_width: NARROW,
-        is_known: always,
-        cell: |scene, at| of(scene, at).open.as_ref().map(is_in).unwrap_or_default(),
-        order: |scene, at| Order::Number(of(scene, at).open.as_ref().map(|open| open.age_ns)),
-    },
+    )
+    .if_known(|scene| scene.document.ranks.iter().any(|rank| rank.exposed_comm_ns.is_some())),
+    Column::figures(
+        "inside",
+        7,
+        Value::Shown {
+            cell: |scene, at| part_of_step(of(scene, at).collective_ns, scene.document.step_ns),
+            by: |scene, at| of(scene, at).collective_ns,
+        },
+    )
+    .if_wide(90),
+    Column::figures("moved", 8, Value::Time(|scene, at| Some(of(scene, at).progress_age_ns))),
+    Column::words(
+        "trend",
+        TREND,
+        Value::Shown {
+            cell: |scene, at| bars(scene.trends.lateness_ns(of(scene, at).rank), usize::from(TREND)),
+            by: |scene, at| of(scene, at).lateness_ns,
+        },
+    )
+    .if_wide(120),
+    Column::rest(
+        "is in",
+        Value::Shown {
+            cell: |scene, at| of(scene, at).open.as_ref().map(is_in).unwrap_or_default(),
+            by: |scene, at| of(scene, at).open.as_ref().map(|open| open.age_ns),
+        },
+    ),
 ];
+
+/// With a mark where there is an alarm about it.
+fn number(scene: &Scene, at: usize) -> String {
+    let rank = of(scene, at).rank;
+    if scene.is_alarmed(rank) { format!("!{rank}") } else { rank.to_string() }
+}
 
 fn of(scene: &Scene, at: usize) -> &LiveRank {
     &scene.document.ranks[at]
@@ -125,15 +72,15 @@ pub(crate) fn is_in(open: &LiveCollective) -> String {
     format!("{} in {op} {seq} of {group}", duration(*age_ns as f64))
 }
 
+/// What it is called, whatever it is in.
+pub(crate) fn key(rank: u32) -> String {
+    format!("rank {rank}")
+}
+
 pub(crate) fn label(scene: &Scene, at: usize) -> String {
     let rank = of(scene, at);
     let open = rank.open.as_ref().map(|open| format!("{} {}", open.op, open.group)).unwrap_or_default();
-    format!("rank {} {} {open}", rank.rank, scene.host(rank.node))
-}
-
-/// The rank that `label` is of.
-pub(crate) fn of_label(label: &str) -> Option<u32> {
-    label.strip_prefix("rank ")?.split(' ').next()?.parse().ok()
+    format!("{} {} {open}", key(rank.rank), scene.host(rank.node))
 }
 
 /// What a rank's clock error leaves of its lateness, in a word.

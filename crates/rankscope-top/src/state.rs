@@ -4,7 +4,6 @@ use rankscope_document::LiveDocument;
 use ratatui::layout::Rect;
 
 use crate::paint::Paint;
-use crate::ranks;
 use crate::scene::Scene;
 use crate::view::View;
 
@@ -16,7 +15,7 @@ pub struct Top {
     pub(crate) view: View,
     /// By view.
     pub(crate) sorts: [Sort; View::ALL.len()],
-    /// By view: what is selected, by its label; none for the first row.
+    /// By view: what is selected, by its key; none for the first row.
     pub(crate) selected: [Option<String>; View::ALL.len()],
     pub(crate) filter: String,
     pub(crate) mode: Mode,
@@ -110,8 +109,8 @@ impl Top {
             }
         };
         let Sort { column, falls } = self.sort();
-        let order = view.columns()[column].order;
-        let mut rows: Vec<_> = (0..view.count(scene)).filter(is_wanted).map(|at| (order(scene, at), at)).collect();
+        let column = &view.columns()[column];
+        let mut rows: Vec<_> = (0..view.count(scene)).filter(is_wanted).map(|at| (column.order(scene, at), at)).collect();
         rows.sort_by(|(a, a_at), (b, b_at)| {
             let by_value = if falls { b.cmp(a) } else { a.cmp(b) };
             a.is_absent().cmp(&b.is_absent()).then(by_value).then(a_at.cmp(b_at))
@@ -122,21 +121,12 @@ impl Top {
     /// The place of what is selected in `order`; the first where it is gone.
     pub(crate) fn place(&self, order: &[usize]) -> usize {
         let Some(selected) = &self.selected[self.view as usize] else { return 0 };
-        let is_it = |at: &usize| self.is_same(&self.view.label(&self.scene, *at), selected);
-        order.iter().position(is_it).unwrap_or(0)
-    }
-
-    /// A rank's label tells what it is in, too, which changes.
-    fn is_same(&self, label: &str, selected: &str) -> bool {
-        match self.view {
-            View::Ranks => ranks::of_label(label) == ranks::of_label(selected),
-            _ => label == selected,
-        }
+        order.iter().position(|at| self.view.key(&self.scene, *at) == *selected).unwrap_or(0)
     }
 
     /// Selects the row at `place` of `order`, or the last.
     pub(crate) fn select(&mut self, order: &[usize], place: usize) {
         let at = order.get(place.min(order.len().saturating_sub(1)));
-        self.selected[self.view as usize] = at.map(|at| self.view.label(&self.scene, *at));
+        self.selected[self.view as usize] = at.map(|at| self.view.key(&self.scene, *at));
     }
 }

@@ -76,7 +76,7 @@ impl Top {
         let style = if is_alarmed { self.paint.alarm() } else { self.paint.plain() };
         for (area, column) in &self.drawn.heads {
             let column = &self.view.columns()[*column];
-            write(buffer, Rect { y, height: 1, ..*area }, &(column.cell)(&self.scene, at), column.align, style);
+            write(buffer, Rect { y, height: 1, ..*area }, &column.cell(&self.scene, at), column.align, style);
         }
     }
 

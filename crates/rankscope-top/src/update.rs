@@ -3,6 +3,7 @@
 use ratatui::layout::Position;
 
 use crate::input::{Asked, Input, Key};
+use crate::ranks;
 use crate::state::{Mode, Sort, Top};
 use crate::view::View;
 
@@ -130,7 +131,7 @@ impl Top {
         let Some(rank) = rank else { return };
         self.filter.clear();
         self.show(View::Ranks);
-        self.selected[View::Ranks as usize] = Some(format!("rank {rank} "));
+        self.selected[View::Ranks as usize] = Some(ranks::key(rank));
         self.mode = Mode::Rank(rank);
     }
 

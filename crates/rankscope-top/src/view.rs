@@ -76,7 +76,16 @@ impl View {
         }
     }
 
-    /// What a row is called: a filter looks for its words there, and the selection stays with it.
+    /// What a row is called as long as there is one: the selection stays with it.
+    pub(crate) fn key(self, scene: &Scene, at: usize) -> String {
+        match self {
+            Self::Ranks => ranks::key(scene.document.ranks[at].rank),
+            // A rank's label tells what it is in, too, which changes; those of others do not.
+            Self::Groups | Self::Collectives | Self::Nodes | Self::Links => self.label(scene, at),
+        }
+    }
+
+    /// What is said of a row: a filter looks for its words there.
     pub(crate) fn label(self, scene: &Scene, at: usize) -> String {
         match self {
             Self::Ranks => ranks::label(scene, at),
