@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 use rankscope_counters::{Hz, record_node};
-use rankscope_launch::stop_switch;
 
+use crate::ending::stop_switch;
 use crate::exit::ExitCode;
 
 /// Sample the counters of this node into HOST.rkr in FOLDER until a signal ends it.

@@ -4,6 +4,7 @@
 mod terminal;
 
 use crate::called;
+use crate::ending::stop_switch;
 use crate::exit::ExitCode;
 use std::path::{Path, PathBuf};
 
@@ -13,7 +14,6 @@ use rankscope_demo::{
     AlignedJob, AlignedRank, Because, Blamed, BoxedError, CollectiveSpan, Host, Product, RankTask, Request, Trained,
 };
 use rankscope_job::Job;
-use rankscope_launch::stop_switch;
 use rankscope_pipeline::{HangSources, judged};
 
 use crate::job::{Bar, ClockArgs, request};

@@ -3,7 +3,6 @@
 //! Nothing is finished: whoever asks means at once. The process ends by the signal, as it would have without us, so that whoever
 //! started it sees that. Only what stays with a job until it is told ends by a [`switch`](stop_switch) instead.
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -14,18 +13,20 @@ use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
+const NO_SIGNALS: &str = "signals cannot be received";
+
 /// A switch that SIGTERM and SIGINT turn on from now on. A terminal that goes away ends nothing that was started with `nohup`.
-pub(crate) fn stop_switch() -> io::Result<Arc<AtomicBool>> {
+pub(crate) fn stop_switch() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGTERM, SIGINT] {
-        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+        signal_hook::flag::register(signal, Arc::clone(&stop)).context(NO_SIGNALS)?;
     }
     Ok(stop)
 }
 
 /// From now on a signal that ends this process leaves no file half written.
 pub(crate) fn leave_nothing_unfinished() -> Result<()> {
-    let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP]).context("signals cannot be received")?;
+    let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP]).context(NO_SIGNALS)?;
     let listen = move || {
         if let Some(signal) = signals.forever().next() {
             remove_unfinished(|| {

@@ -46,17 +46,26 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let now = match live(&args.run) {
-        // Pages of ranks that were killed stay, and tell of nobody.
-        Ok(document) if document.ranks.is_empty() && has_ended(&args.run)? => return replay::run(args),
-        Err(rankscope_pipeline::Error::NoPages { .. }) if has_ended(&args.run)? => return replay::run(args),
-        looked => looked?,
-    };
     if args.once {
+        let Some(now) = unless_over(live(&args.run), &args.run)? else { return replay::run(args) };
         show(args, &now)?;
         return Ok(ExitCode::SUCCESS);
     }
-    if has_screen(args) { on_screen(&args.run) } else { printed(args) }
+    // Looks time and again, and so sees alarms by itself.
+    let (mut job, began) = (LiveJob::new(&args.run), Instant::now());
+    // Before the screen is taken: what fails now is told where the command was typed.
+    let looked = job.look().map(|look| look.document);
+    let Some(now) = unless_over(looked, &args.run)? else { return replay::run(args) };
+    if has_screen(args) { on_screen(job, now, began) } else { printed(args, job, &now, began) }
+}
+
+/// The first look; none of a run that has ended, which may have left pages of ranks that were killed. They tell of nobody.
+fn unless_over(looked: Result<LiveDocument, rankscope_pipeline::Error>, run: &Path) -> Result<Option<LiveDocument>> {
+    let tells_of_nobody = match &looked {
+        Ok(document) => document.ranks.is_empty(),
+        Err(error) => matches!(error, rankscope_pipeline::Error::NoPages { .. }),
+    };
+    if tells_of_nobody && has_ended(run)? { Ok(None) } else { Ok(Some(looked?)) }
 }
 
 /// Whether there is a terminal to be taken over.
@@ -64,12 +73,9 @@ fn has_screen(args: &Args) -> bool {
     args.format == Format::Table && std::io::stdout().is_terminal()
 }
 
-/// Prints look after look, one document or one table each.
-fn printed(args: &Args) -> Result<ExitCode> {
-    // Looks time and again, and so sees alarms by itself.
-    let mut job = LiveJob::new(&args.run);
-    let mut began = Instant::now();
-    show(args, &job.look()?.document)?;
+/// Prints look after look, one document or one table each, of which `now`, begun at `began`, is the first.
+fn printed(args: &Args, mut job: LiveJob, now: &LiveDocument, mut began: Instant) -> Result<ExitCode> {
+    show(args, now)?;
     loop {
         thread::sleep(pause(EVERY, began.elapsed()));
         began = Instant::now();
@@ -78,14 +84,11 @@ fn printed(args: &Args) -> Result<ExitCode> {
     }
 }
 
-/// On a terminal, until somebody quits. What was seen last stays there when the job has ended.
-fn on_screen(run: &Path) -> Result<ExitCode> {
-    let mut job = LiveJob::new(run);
-    let mut top = Top::new(Paint { color: output::style().color });
-    let began = Instant::now();
-    // Before the screen is taken: what fails now is told where the command was typed.
-    top.take(job.look()?.document);
+/// On a terminal, from `now`, looked for at `began`, until somebody quits. What was seen last stays there when the job has ended.
+fn on_screen(mut job: LiveJob, now: LiveDocument, began: Instant) -> Result<ExitCode> {
     let mut next = began + pause(EVERY, began.elapsed());
+    let mut top = Top::new(Paint { color: output::style().color });
+    top.take(now);
     let mut screen = Screen::open()?;
     let mut has_ended = false;
     loop {

@@ -9,11 +9,12 @@ use clap::ValueEnum;
 use rankscope_document::{Document, NoteLevel};
 use rankscope_launch::{
     Detail, Incident, IncidentRequest, ProfiledTogether, TogetherRequest, TriggerProgress, TriggerRequest, Triggered,
-    keep_incident, profile_together, stop_switch, trigger,
+    keep_incident, profile_together, trigger,
 };
 use rankscope_run::KeptLast;
 use serde_json::json;
 
+use crate::ending::stop_switch;
 use crate::exit::ExitCode;
 use crate::output::{self, Format};
 use crate::report;

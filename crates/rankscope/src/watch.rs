@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use rankscope_document::LiveAlarm;
 use rankscope_pipeline::{AlarmLog, LiveJob};
 use rankscope_report::alarm_line;
@@ -53,7 +53,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let stop = stop_switch().context("signals cannot be received")?;
+    let stop = stop_switch()?;
     let mut watcher = Watcher {
         job: LiveJob::new(&args.run),
         log: AlarmLog::open(&args.run)?,

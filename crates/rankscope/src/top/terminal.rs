@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use anyhow::Result;
 use rankscope_top::{Asked, Input, Key, Top};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
@@ -30,7 +31,7 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    pub(super) fn open() -> io::Result<Self> {
+    pub(super) fn open() -> Result<Self> {
         let stop = stop_switch()?;
         restore_on_panic();
         // From here on dropping it restores.
