@@ -30,7 +30,7 @@ use crate::agent::{MINUTES, minutes_name};
 use crate::asked::ask_to_end;
 use crate::directory::Directory;
 use crate::error::Error;
-use crate::executable::Executable;
+use crate::executable::{Executable, last_said};
 use crate::notice::{Notice, Observer};
 
 /// An agent, or what starts agents on all nodes.
@@ -173,8 +173,7 @@ const STOP_WITHIN: Duration = Duration::from_secs(5);
 
 fn last_line(log: &Path) -> String {
     let text = read_side_text(log, SideFile::Record).unwrap_or_default();
-    let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or("the agent ended");
-    line.strip_prefix("rankscope: ").unwrap_or(line).to_owned()
+    last_said(&text).unwrap_or("the agent ended").to_owned()
 }
 
 /// What `program --version` prints; none if it takes its time.

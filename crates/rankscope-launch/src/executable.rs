@@ -100,6 +100,12 @@ impl Executable {
     }
 }
 
+/// The last line of what a process of it `said`, without its name; none where it said nothing.
+pub(crate) fn last_said(said: &str) -> Option<&str> {
+    let line = said.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
+    Some(line.strip_prefix("rankscope: ").unwrap_or(line))
+}
+
 fn tie_words() -> [String; 4] {
     ["run".to_owned(), "--tied".to_owned(), std::process::id().to_string(), "--".to_owned()]
 }

@@ -18,7 +18,7 @@ use crate::agents;
 use crate::collect::Collection;
 use crate::directory::{self, Directory};
 use crate::error::Error;
-use crate::executable::Executable;
+use crate::executable::{Executable, last_said};
 use crate::hooks;
 use crate::left::Left;
 use crate::map_here::map_here;
@@ -208,8 +208,7 @@ fn report(run: &Path) -> Result<(), Error> {
     let said = read_side_text(&log, SideFile::Record).unwrap_or_default();
     let _stays = fs::remove_file(&log);
     if !status.success() {
-        let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("its process failed");
-        return Err(Error::Report(last.strip_prefix("rankscope: ").unwrap_or(last).to_owned()));
+        return Err(Error::Report(last_said(&said).unwrap_or("its process failed").to_owned()));
     }
     Ok(())
 }

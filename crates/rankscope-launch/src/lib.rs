@@ -9,6 +9,7 @@
 pub mod agent;
 mod agents;
 mod asked;
+mod below;
 mod collect;
 mod counters;
 mod directory;
@@ -48,7 +49,7 @@ pub use notice::{CutShort, Notice, Observer};
 pub use outcome::Outcome;
 pub use profile::{Detail, PlanError, ProfilePlan, Windows};
 pub use run::{Ended, Request, run};
-pub use signals::{outlive_file_limit, stop_switch};
+pub use signals::outlive_file_limit;
 pub use summary::{Caution, Found, Reported, Summary};
 pub use sweep::{Begins, Intent, Plan, SweepError, SweepNotice, SweepObserver, SweepRequest, Swept, planned, sweep};
 pub use tied::become_command;

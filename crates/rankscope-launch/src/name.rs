@@ -65,11 +65,13 @@ pub(crate) fn usual(words: &[String], described: &JobCommand, shared: bool) -> S
     let program = stem(words.get(described.program).or_else(|| words.first()).map_or("run", String::as_str));
     match &described.job {
         Some(job) if shared => format!("{program}-{}", plain(job)),
-        _ => {
-            let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-            format!("{program}-{}", stamp(now_s))
-        }
+        _ => format!("{program}-{}", stamp_now()),
     }
+}
+
+/// The time, as it stands in names.
+pub(crate) fn stamp_now() -> String {
+    stamp(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
 }
 
 fn stem(program: &str) -> String {
@@ -85,7 +87,7 @@ fn plain(text: &str) -> String {
 }
 
 /// Year to second in UTC, as `20260131-235959`.
-pub(crate) fn stamp(unix_s: u64) -> String {
+fn stamp(unix_s: u64) -> String {
     let (day, second) = (unix_s / 86_400, unix_s % 86_400);
     // Days counted from 1 March of the year 0, so that the day that comes and goes is the last of its year.
     let shifted = day + 719_468;

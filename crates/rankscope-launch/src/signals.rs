@@ -114,10 +114,7 @@ pub fn outlive_file_limit() {
 }
 
 /// A switch that SIGINT and SIGTERM turn on from now on.
-///
-/// # Errors
-/// [`Error::Signals`] where they cannot be received.
-pub fn stop_switch() -> Result<Arc<AtomicBool>, Error> {
+pub(crate) fn stop_switch() -> Result<Arc<AtomicBool>, Error> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, stop.clone()).map_err(Error::Signals)?;

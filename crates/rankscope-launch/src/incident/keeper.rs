@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::directory::Directory;
 use crate::error::Error;
-use crate::executable::Executable;
+use crate::executable::{Executable, last_said};
 use crate::notice::{Notice, Observer};
 
 /// Incidents of one run, at most: a job with more of them has one that lasts.
@@ -114,7 +114,7 @@ impl Keeper {
         let document: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
         match document["incident"].as_str() {
             Some(folder) => Ok((folder.into(), document["summary"].as_str().unwrap_or_default().to_owned())),
-            None => Err(Error::Report(last_line(&said).unwrap_or("its process failed").to_owned())),
+            None => Err(Error::Report(last_said(&said).unwrap_or("its process failed").to_owned())),
         }
     }
 }
@@ -131,10 +131,4 @@ fn ended(child: Child) -> Result<std::process::Output, Error> {
     drop(done);
     let _ended = watch.join();
     output
-}
-
-/// Of what a process said, without its name.
-fn last_line(said: &str) -> Option<&str> {
-    let line = said.lines().rev().find(|line| !line.trim().is_empty())?;
-    Some(line.strip_prefix("rankscope: ").unwrap_or(line))
 }

@@ -9,11 +9,12 @@ mod keeper;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use rankscope_run::{KeptLast, RunDirectory, keep_last};
 use serde::Serialize;
 
+use crate::below::files_below;
 use crate::name;
 pub(crate) use keeper::{Ask, Incidents};
 
@@ -147,38 +148,20 @@ const RAW: &str = "raw";
 /// And who samples what nodes do.
 const COUNTERS: &str = "counters";
 
-/// Folders below `raw` that are looked into: workers of ranks, and theirs.
-const DEPTH_MAX: usize = 3;
-
 /// Recordings of the run at `run`, by their paths in it, sorted. Those of earlier processes (`.rkr.1`) and of earlier attempts are no news.
 fn recordings(run: &Path) -> Vec<String> {
-    let mut found = Vec::new();
-    for place in [RAW, COUNTERS] {
-        gather(&run.join(place), DEPTH_MAX, &mut found);
-    }
-    let name = |path: &PathBuf| path.strip_prefix(run).ok()?.to_str().map(str::to_owned);
-    let mut names: Vec<String> = found.iter().filter_map(name).collect();
+    let found = [RAW, COUNTERS].into_iter().flat_map(|place| files_below(&run.join(place), usize::MAX));
+    let name = |path: PathBuf| path.strip_prefix(run).ok()?.to_str().map(str::to_owned);
+    let mut names: Vec<String> = found.filter_map(name).collect();
+    names.retain(|name| name.ends_with(".rkr") && !name.contains("/attempt-"));
     names.sort();
     names
-}
-
-fn gather(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let (path, kind) = (entry.path(), entry.file_type());
-        let is_earlier = entry.file_name().to_string_lossy().starts_with("attempt-");
-        match kind {
-            Ok(kind) if kind.is_dir() && depth > 1 && !is_earlier => gather(&path, depth - 1, found),
-            Ok(kind) if kind.is_file() && path.extension().is_some_and(|suffix| suffix == "rkr") => found.push(path),
-            _ => {}
-        }
-    }
 }
 
 /// A folder of its own below `incidents`, named by the time.
 fn new_folder(incidents: &Path) -> Result<PathBuf, IncidentError> {
     fs::create_dir_all(incidents).map_err(IncidentError::of(incidents))?;
-    let seconds = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let stamp = name::stamp(seconds);
+    let stamp = name::stamp_now();
     let names = std::iter::once(stamp.clone()).chain((2..).map(|number| format!("{stamp}-{number}")));
     for folder in names.map(|name| incidents.join(name)) {
         match fs::create_dir(&folder) {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, JoinHandle, sleep};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use rankscope_run::{SideFile, read_side_text};
 use rankscope_witness::{ras, tree};
@@ -100,8 +100,7 @@ fn watch(watched: &Watched, over: &Receiver<()>, observer: &dyn Observer) {
 
 /// Gathers and judges; returns where the evidence is and what it says. Nothing, where the job ends meanwhile.
 fn judged(watched: &Watched, over: &Receiver<()>) -> Result<Option<(PathBuf, String)>, Error> {
-    let seconds = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let folder = watched.run.join("hang").join(name::stamp(seconds));
+    let folder = watched.run.join("hang").join(name::stamp_now());
     fs::create_dir_all(&folder).map_err(Error::of(folder.clone()))?;
     let log = folder.join("hang.log");
     let said = File::create(&log).map_err(Error::of(log.clone()))?;

@@ -4,7 +4,7 @@
 //! content of a live recording, which is memory and changes without either. What the recorder notes by itself, which is where clocks stand,
 //! is none, and neither is that processes run: ranks that wait may spin.
 
-use std::fs::{self, Metadata};
+use std::fs::Metadata;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::Path;
@@ -12,8 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rankscope_recording::{CHUNK_BYTES, CHUNK_HEADER_WORDS, ChunkHeader, ChunkKind, FILE_HEADER_BYTES, LIVE_MAGIC};
 
-/// Folders below `raw` that are looked into: workers of ranks, and theirs.
-const DEPTH_MAX: usize = 3;
+use crate::below::files_below;
 
 /// Files that are looked at, at most.
 const FILES_MAX: usize = 16_384;
@@ -30,29 +29,17 @@ impl Signs {
     pub(super) fn now(raw: &Path, printed: Option<&AtomicU64>) -> Self {
         let mut hasher = DefaultHasher::new();
         printed.map(|printed| printed.load(Ordering::Relaxed)).hash(&mut hasher);
-        let mut left = FILES_MAX;
-        folder(raw, DEPTH_MAX, &mut left, &mut hasher);
+        for path in files_below(raw, FILES_MAX) {
+            let Ok(metadata) = path.symlink_metadata() else { continue };
+            path.hash(&mut hasher);
+            file(&path, &metadata, &mut hasher);
+        }
         Self(hasher.finish())
     }
 
     #[cfg(test)]
     pub(super) const fn of(number: u64) -> Self {
         Self(number)
-    }
-}
-
-fn folder(path: &Path, depth: usize, left: &mut usize, hasher: &mut DefaultHasher) {
-    let mut paths: Vec<_> = fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    paths.sort();
-    for path in paths {
-        let Ok(metadata) = path.symlink_metadata() else { continue };
-        if metadata.is_dir() && depth > 1 {
-            folder(&path, depth - 1, left, hasher);
-        } else if metadata.is_file() && *left > 0 {
-            *left -= 1;
-            path.hash(hasher);
-            file(&path, &metadata, hasher);
-        }
     }
 }
 
@@ -83,6 +70,8 @@ fn holds_anchors(chunk: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use rankscope_recording::ChunkState;
 
     use super::*;
