@@ -32,17 +32,16 @@ pub enum KeptLast {
 /// # Errors
 /// As [`open_live`], and what the file system refuses.
 pub fn keep_last(path: &Path, last: Duration, into: &Path) -> Result<KeptLast, Error> {
-    let to_tick = match open_live(path) {
+    let ends = match open_live(path) {
         Err(Error::Packed { .. }) => {
             return fs::copy(path, into).map(|_| KeptLast::Whole).map_err(|error| Error::io(path, error));
         }
-        opened => end_of(&opened?).last,
+        opened => Ends::of(&opened?),
     };
     // Opened again, because names are read at the beginning: now there are those of all events up to there.
     let recording = open_live(path)?;
-    let Ends { first, .. } = end_of(&recording);
-    let from_tick = tick_before(&recording, to_tick, last);
-    let cut = Cut { from_tick, to_tick, ..Cut::everything() };
+    let from_tick = tick_before(&recording, ends.last, last);
+    let cut = Cut { from_tick, to_tick: ends.last, ..Cut::everything() };
     let mut events = 0;
     write_file(into, |output| {
         let written = packed::write(&recording, &cut, output);
@@ -50,7 +49,7 @@ pub fn keep_last(path: &Path, last: Duration, into: &Path) -> Result<KeptLast, E
         Ok::<(), Error>(())
     })?;
     let ns = |tick| recording.ticks().ns(tick);
-    let span_ns = ns(to_tick).saturating_sub(ns(from_tick.max(first)));
+    let span_ns = ns(ends.last).saturating_sub(ns(from_tick.max(ends.first)));
     Ok(KeptLast::Last { events, span: Duration::from_nanos(u64::try_from(span_ns).unwrap_or(0)) })
 }
 
@@ -60,17 +59,18 @@ struct Ends {
     last: u64,
 }
 
-fn end_of(recording: &Recording<LiveFile<File>>) -> Ends {
-    let mut ends = Ends { first: u64::MAX, last: recording.last_tick() };
-    for thread in recording.threads() {
-        let mut replay = recording.replay(thread, &Cut::everything());
-        while let Some((event, _)) = replay.next() {
-            ends.first = ends.first.min(event.tick);
-            ends.last = ends.last.max(event.tick);
+impl Ends {
+    fn of(recording: &Recording<LiveFile<File>>) -> Self {
+        let mut ends = Self { first: recording.last_tick(), last: recording.last_tick() };
+        for thread in recording.threads() {
+            let mut replay = recording.replay(thread, &Cut::everything());
+            while let Some((event, _)) = replay.next() {
+                ends.first = ends.first.min(event.tick);
+                ends.last = ends.last.max(event.tick);
+            }
         }
+        ends
     }
-    ends.first = ends.first.min(ends.last);
-    ends
 }
 
 /// The tick at which the recording was `last` younger than at `tick`.
