@@ -29,6 +29,14 @@ impl<'a> Args<'a> {
     pub const fn iter(self) -> ArgIter<'a> {
         ArgIter { words: self.words }
     }
+
+    /// The lists of whole numbers whose key `is_key` knows.
+    pub(crate) fn lists(self, mut is_key: impl FnMut(NameId) -> bool) -> impl Iterator<Item = I64s<'a>> {
+        self.iter().filter_map(move |(key, value)| match value {
+            ArgView::I64s(list) if is_key(key) => Some(list),
+            _ => None,
+        })
+    }
 }
 
 impl<'a> IntoIterator for Args<'a> {

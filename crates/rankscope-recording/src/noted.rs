@@ -4,7 +4,7 @@
 //! [`NOTED`]: a list of the ticks at which it began and ended. The instant's name, category and other arguments are the span's own;
 //! when it was recorded says nothing. Readers show it as an asynchronous span, as such spans overlap each other.
 
-use super::args::{ArgView, Args};
+use super::args::Args;
 use super::word::NameId;
 
 /// The key of the argument that makes an instant such a span.
@@ -33,11 +33,8 @@ impl Noted {
     }
 
     /// What the arguments of an instant say; `is_key` knows the name [`NOTED`].
-    pub fn of(args: Args<'_>, mut is_key: impl FnMut(NameId) -> bool) -> Option<Self> {
-        args.iter().find_map(|(key, value)| match value {
-            ArgView::I64s(list) if is_key(key) => Self::of_list(list),
-            _ => None,
-        })
+    pub fn of(args: Args<'_>, is_key: impl FnMut(NameId) -> bool) -> Option<Self> {
+        args.lists(is_key).find_map(Self::of_list)
     }
 }
 

@@ -4,7 +4,7 @@
 //! async span carries an argument, [`RESUMED`]: a list of the tick at which the work was created, the tick at which its first slice
 //! began, which slice that was by its correlation id, and in which stream. The last three are zero where there was no slice. Exports show the span from its creation on, the first slice as the start of the span's flow, and not the argument.
 
-use super::args::{ArgView, Args};
+use super::args::Args;
 use super::event::Event;
 use super::word::NameId;
 
@@ -34,10 +34,7 @@ pub struct FirstSlice {
 impl Resumed {
     /// What the arguments of `begin` say; `is_key` knows [`RESUMED`] by its number.
     pub fn of(begin: &Event, args: Args<'_>, is_key: impl Fn(NameId) -> bool) -> Option<Self> {
-        let mut list = args.iter().find_map(|(key, value)| match value {
-            ArgView::I64s(list) if is_key(key) => Some(list),
-            _ => None,
-        })?;
+        let mut list = args.lists(is_key).next()?;
         let mut next = || list.next().map(|number| number as u64);
         let before = |tick: u64| tick.min(begin.tick);
         let (created, entered, id, stream) = (next()?, next()?, next()?, next()?);

@@ -4,7 +4,7 @@
 //! number of the call behind it, and which end of an arrow it is. The instant's name and category are the work's own, and its other
 //! arguments, too. When the instant was recorded says nothing.
 
-use crate::args::{ArgView, Args};
+use crate::args::Args;
 use crate::word::NameId;
 
 /// The key of the argument that makes an instant device work.
@@ -90,11 +90,8 @@ impl DeviceWork {
     }
 
     /// What an instant with `args` says about device work, if it does; `is_key` knows the name [`DEVICE_WORK`].
-    pub fn of(args: Args<'_>, mut is_key: impl FnMut(NameId) -> bool) -> Option<Self> {
-        args.iter().find_map(|(key, value)| match value {
-            ArgView::I64s(list) if is_key(key) => Self::of_list(list),
-            _ => None,
-        })
+    pub fn of(args: Args<'_>, is_key: impl FnMut(NameId) -> bool) -> Option<Self> {
+        args.lists(is_key).find_map(Self::of_list)
     }
 }
 
