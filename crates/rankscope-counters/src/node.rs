@@ -1,12 +1,10 @@
 //! [`record_node`]: the counters of a node, recorded by a process that does nothing else.
 
-use std::ffi::OsString;
 use std::fs;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use rankscope_record::plugins::Registry;
-use rankscope_record::{Session, SessionOptions, set_process_name};
+use rankscope_record::{Session, SessionOptions, Storage, set_process_name};
 
 use crate::options::{CountersOptions, Hz, Scope};
 use crate::plugin::Counters;
@@ -42,7 +40,7 @@ pub fn record_node(folder: &Path, hz: Hz, until: impl FnOnce()) -> Result<(), No
     fs::create_dir_all(folder).map_err(|reason| NodeError::NoFolder { path: folder.to_owned(), reason })?;
     let counters = Counters::new(CountersOptions::default().with_hz(hz).with_scope(Scope::Node));
     let host = host();
-    let options = SessionOptions::to_file(literal(&folder.join(format!("{host}.rkr"))));
+    let options = SessionOptions::default().with_storage(Storage::file_at(&folder.join(format!("{host}.rkr"))));
     let session = Session::start_with(options, Registry::new().with(counters))?;
     set_process_name(&format!("counters of {host}"));
     until();
@@ -55,11 +53,4 @@ fn host() -> String {
     let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let name: String = name.trim().chars().filter(|c| c.is_ascii_alphanumeric() || "-_.".contains(*c)).collect();
     if name.trim_matches('.').is_empty() { "node".to_owned() } else { name }
-}
-
-/// `path`, in which a percent sign means itself.
-fn literal(path: &Path) -> PathBuf {
-    let doubled =
-        path.as_os_str().as_bytes().iter().flat_map(|byte| std::iter::repeat_n(*byte, 1 + usize::from(*byte == b'%')));
-    PathBuf::from(OsString::from_vec(doubled.collect()))
 }

@@ -1,9 +1,11 @@
 //! [`Sampler`]: the thread that looks at sources, each at its pace.
-#![expect(unsafe_code, reason = "signals are blocked, and the thread's own clock is read")]
+#![expect(unsafe_code, reason = "the thread's own clock is read")]
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use rankscope_record::plugins::block_signals;
 
 use crate::absent::Absent;
 use crate::options::Hz;
@@ -101,16 +103,6 @@ fn own_time() -> Duration {
     // SAFETY: the place for the answer is ours.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
-}
-
-/// Signals are for the program's threads.
-fn block_signals() {
-    // SAFETY: the set is filled before it is used.
-    unsafe {
-        let mut all = std::mem::zeroed();
-        libc::sigfillset(&raw mut all);
-        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, std::ptr::null_mut());
-    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rankscope_record::plugins::DeviceSource;
+use rankscope_record::plugins::{DeviceSource, block_signals};
 
 use crate::absent::Absent;
 use crate::counts::Counts;
@@ -118,15 +118,5 @@ fn decode(hub: &Hub, decoder: &mut Decoder, buffer: &[u8]) {
             return;
         }
         current = end;
-    }
-}
-
-/// Signals are for the program's threads; a handler that runs here would see a thread it does not know.
-fn block_signals() {
-    // SAFETY: the set is filled before it is used.
-    unsafe {
-        let mut all = std::mem::zeroed();
-        libc::sigfillset(&raw mut all);
-        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, std::ptr::null_mut());
     }
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rankscope_record::plugins::block_signals;
 use rankscope_record::{Session, SessionOptions, Storage, TestClock, set_host_name, ticks};
 
 use crate::compose::{Composer, Done};
@@ -132,10 +133,9 @@ fn start(keeping: &Keeping) -> Result<(Session, Option<TestClock>), Box<dyn std:
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
-    let pattern = path.to_string_lossy().replace('%', "%%");
     let (name, clock) = test_host::from_environment()?.map(|host| (host.name, host.clock)).unzip();
     let options =
-        SessionOptions::default().with_storage(Storage::File(pattern.into())).with_test_clock(clock.clone()).with_ring_of_run();
+        SessionOptions::default().with_storage(Storage::file_at(&path)).with_test_clock(clock.clone()).with_ring_of_run();
     let session = Session::start(options)?;
     if let Some(name) = name {
         set_host_name(&name);
@@ -204,15 +204,4 @@ fn before(began: Instant, first_tick: u64, ago: Duration) -> u64 {
     let ticks_so_far = u128::from(ticks().saturating_sub(first_tick));
     let ago_ticks = ticks_so_far * ago.as_nanos() / elapsed.as_nanos().max(1);
     ticks().saturating_sub(u64::try_from(ago_ticks).unwrap_or(u64::MAX))
-}
-
-/// Signals are for the program's threads.
-#[expect(unsafe_code, reason = "the signal mask is set by a system call")]
-fn block_signals() {
-    // SAFETY: the set is filled before it is used.
-    unsafe {
-        let mut all = std::mem::zeroed();
-        libc::sigfillset(&raw mut all);
-        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, std::ptr::null_mut());
-    }
 }

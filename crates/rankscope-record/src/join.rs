@@ -15,7 +15,6 @@ use crate::session::{Session, SessionOptions, Stopped};
 #[cfg(feature = "snapshots")]
 use crate::snapshots::{SnapshotOptions, SnapshotTaker, TracerReader};
 use crate::store::Storage;
-use crate::store::pattern;
 use crate::test_clock::TestClock;
 
 /// Where raw traces of the run go.
@@ -94,7 +93,7 @@ impl JoinedRun {
     ) -> Result<Self, Box<dyn std::error::Error>> {
         std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let file = folder.join(format!("rank-{rank}.rkr"));
-        let options = SessionOptions { storage: Storage::File(pattern::literal(&file)), ..options.with_ring_of_run() };
+        let options = SessionOptions { storage: Storage::file_at(&file), ..options.with_ring_of_run() };
         // Clocks that are bent for a test are no host's, and devices know nothing of them.
         if options.test_clock.is_none() {
             add_plugins(&mut plugins, rank);

@@ -85,9 +85,10 @@ fn rate(began: Instant, first_tick: u64) -> u64 {
     (u128::from(ticks().saturating_sub(first_tick)) * 1_000_000_000 / elapsed_ns) as u64
 }
 
-/// Signals are for the program's threads; a handler that runs here would see a thread it does not know.
+/// From now on no signal comes to this thread, which is one of ours or of a plugin's. Signals are for the program's threads; a handler that
+/// runs here would see a thread it does not know.
 #[expect(unsafe_code, reason = "the signal mask is set by a system call")]
-pub(crate) fn block_signals() {
+pub fn block_signals() {
     // SAFETY: the set is filled before it is used.
     unsafe {
         let mut all = std::mem::zeroed();

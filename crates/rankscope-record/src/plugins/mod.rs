@@ -18,6 +18,7 @@ pub use registry::Registry;
 pub(crate) use registry::said;
 pub use sink::TraceSink;
 
+pub use crate::keeper::block_signals;
 pub use crate::report::PluginFailure;
 use crate::session::SessionOptions;
 

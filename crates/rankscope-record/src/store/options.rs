@@ -1,9 +1,11 @@
 //! Where a recording lies and how large it may get.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rankscope_recording::CHUNK_BYTES;
+
+use super::pattern;
 
 /// Where a recording lies while it is made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,6 +57,13 @@ pub enum Overflow {
         /// Events older than this make room before the size is reached.
         keep: Duration,
     },
+}
+
+impl Storage {
+    /// A live file at exactly this path: a percent sign in it means itself.
+    pub fn file_at(path: &Path) -> Self {
+        Self::File(pattern::literal(path))
+    }
 }
 
 impl Default for Overflow {
