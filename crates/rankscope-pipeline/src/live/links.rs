@@ -1,13 +1,12 @@
 //! The ways between nodes, as agents measured them last: the last window of each file of windows. Files grow for as long as a job runs, so
 //! only their ends are read.
 
-use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use rankscope_clock::EdgeRecord;
 use rankscope_clock::files::read_windows;
 use rankscope_document::LiveLink;
-use rankscope_run::{files_in, open};
+use rankscope_run::{files_in, last_lines};
 
 /// The end of a file of windows that is read: a window of a node with many edges is some kilobytes.
 const TAIL_BYTES: u64 = 1 << 16;
@@ -24,23 +23,8 @@ fn last(path: &Path) -> Vec<LiveLink> {
     if !(name.starts_with("windows-") && name.ends_with(".jsonl")) {
         return Vec::new();
     }
-    let windows = read_windows(&name, &tail(path).unwrap_or_default()).windows;
+    let windows = read_windows(&name, &last_lines(path, TAIL_BYTES).unwrap_or_default()).windows;
     windows.last().map(|window| window.edges.iter().map(link).collect()).unwrap_or_default()
-}
-
-/// Whole lines of the end of a file.
-fn tail(path: &Path) -> std::io::Result<Vec<u8>> {
-    let mut file = open(path).map_err(std::io::Error::other)?;
-    let length = file.seek(SeekFrom::End(0))?;
-    let from = length.saturating_sub(TAIL_BYTES);
-    file.seek(SeekFrom::Start(from))?;
-    let mut bytes = Vec::new();
-    file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
-    if from > 0 {
-        let first = bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |at| at + 1);
-        bytes.drain(..first);
-    }
-    Ok(bytes)
 }
 
 fn link(record: &EdgeRecord) -> LiveLink {

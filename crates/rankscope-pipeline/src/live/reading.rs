@@ -31,8 +31,8 @@ pub(super) fn command(run: &Path, alarm: &Alarm) -> Option<String> {
 /// Whether a file may hold what happened at `at`. Not every file system knows when a file was begun.
 fn covers(file: &Path, at: SystemTime) -> bool {
     let Ok(about) = fs::metadata(file) else { return false };
-    let was_begun = about.created().is_ok_and(|created| created > at + MINUTE);
-    about.len() > 0 && !was_begun && about.modified().is_ok_and(|modified| modified + MINUTE >= at)
+    let was_begun_later = about.created().is_ok_and(|created| created > at + MINUTE);
+    about.len() > 0 && !was_begun_later && about.modified().is_ok_and(|modified| modified + MINUTE >= at)
 }
 
 #[cfg(test)]
