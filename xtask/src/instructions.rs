@@ -73,17 +73,17 @@ const MARGIN: f64 = 0.15;
 /// An instruction, for paths of very few.
 const SLACK: f64 = 1.0;
 
-/// Where the program is, of those that `built` has.
-fn find(program: &Program, built: &Path) -> Result<PathBuf> {
+/// Where the program is, of those that `built` has, a folder of `target`.
+fn find(program: &Program, built: &Path, target: &Path) -> Result<PathBuf> {
     match program {
         Program::Rust(name) => Ok(built.join(name)),
-        Program::C { source } => compile(source, built),
+        Program::C { source } => compile(source, built, target),
     }
 }
 
 /// What is counted of C is in the header, so the library need not be optimised.
-fn compile(source: &str, built: &Path) -> Result<PathBuf> {
-    let library = cargo::debug_build(&cargo::metadata()?.target_directory)?.join("librankscope_capi.so");
+fn compile(source: &str, built: &Path, target: &Path) -> Result<PathBuf> {
+    let library = cargo::debug_build(target)?.join("librankscope_capi.so");
     let folder = built.join("counted");
     let installed = folder.join(format!("librankscope.so.{}", install_c::ABI));
     fs::create_dir_all(&folder)
@@ -102,7 +102,7 @@ fn count(target: &Path) -> Result<Counts> {
     let mut counts = Counts::new();
     for (name, program, path, besides) in PATHS {
         println!("counting {name}");
-        let built = find(program, &folder)?;
+        let built = find(program, &folder, target)?;
         let besides = besides.map_or(Ok(0.0), |besides| per_turn(&built, besides, target))?;
         let instructions = per_turn(&built, path, target)? - besides;
         // To the tenth: a few instructions of start-up more or less are no news.
