@@ -5,19 +5,56 @@ use rankscope_time::Span;
 use serde::Serialize;
 
 use crate::fit::{FitOptions, WindowFit, fit_window};
+use crate::nodes::{NodeEstimate, SmoothedEstimate, Solution, smoothed_estimates};
 use crate::records::{ClockEvent, EdgeFit, NoFit};
-use crate::{Exchange, HostInstant, probe_log};
+use crate::{Exchange, HostInstant, NodeId, probe_log};
 
 /// Fits `exchanges` in windows of the length `window`.
 pub fn fit_log(exchanges: Vec<Exchange>, window: Span, options: &FitOptions) -> Vec<FittedWindow> {
     let mut entries = Vec::new();
     let mut before: Option<EdgeFit> = None;
+    // Lines between events, each with the place of its entry: an event begins a clock anew.
+    let mut runs: Vec<Vec<(usize, EdgeFit)>> = vec![Vec::new()];
     for window in probe_log::cut(exchanges, window) {
         let found = fit_window(&window, before.as_ref(), options);
+        for (place, (fit, event)) in (entries.len()..).zip(found.parts()) {
+            if event.is_some() {
+                runs.push(Vec::new());
+            }
+            if let (Ok(fit), Some(run)) = (fit, runs.last_mut()) {
+                run.push((place, *fit));
+            }
+        }
         entries.extend(self::entries(&window, &found));
         before = found.fits.into_iter().flatten().last().or(before);
     }
+    for run in &runs {
+        for ((place, _), smoothed) in run.iter().zip(smoothed(run, options)) {
+            entries[*place].smoothed_ns = Some(smoothed.offset.as_nanos());
+            entries[*place].smoothed_sigma_ns = Some(smoothed.sigma_ns);
+        }
+    }
     entries
+}
+
+/// The lines of a run in the light of each other: `b` is a node against the reference `a`.
+fn smoothed(run: &[(usize, EdgeFit)], options: &FitOptions) -> Vec<SmoothedEstimate> {
+    let node = NodeId(1);
+    let solution = |(_, fit): &(usize, EdgeFit)| {
+        let estimate = NodeEstimate {
+            node,
+            at: fit.mid + fit.offset,
+            offset: fit.offset,
+            skew_ppb: fit.skew_ppb,
+            bound: fit.bound,
+            skew_bound_ppb: fit.skew_bound_ppb,
+            sigma_ns: fit.sigma_ns,
+            residual_ns: 0.0,
+            degraded: fit.degraded,
+        };
+        Solution { nodes: vec![estimate], ..Solution::default() }
+    };
+    smoothed_estimates(node, &run.iter().map(solution).collect::<Vec<_>>(), options.skew_change_ppb_per_s)
 }
 
 /// One line, or why there is none. What is not known is null, never 0.
@@ -52,6 +89,11 @@ pub struct FittedWindow {
     pub step_events: Vec<StepEvent>,
     /// One standard deviation of the offset.
     pub sigma_ns: Option<f64>,
+    /// The offset in the light of all windows before and after, as far as no event parts them.
+    pub smoothed_ns: Option<i64>,
+    /// One standard deviation of that by chance. What the path takes longer one way than the other is not in it: two hosts alone
+    /// cannot tell.
+    pub smoothed_sigma_ns: Option<f64>,
     /// Why there is no line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,

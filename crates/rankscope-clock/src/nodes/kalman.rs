@@ -54,7 +54,7 @@ impl ClockState {
     }
 
     /// This state in the light of all that came later (Rauch, Tung and Striebel 1965): `expected` was predicted from it for `t`
-    /// seconds later, where `known` is the state in the light of everything. Means only; what is guaranteed comes from elsewhere.
+    /// seconds later, where `known` is the state in the light of everything. What is guaranteed comes from elsewhere.
     pub(super) fn smoothed(&self, t: f64, expected: &Self, known: &Self) -> Self {
         let determinant = expected.variance * expected.skew_variance - expected.covariance * expected.covariance;
         if determinant <= 0.0 {
@@ -71,10 +71,23 @@ impl ClockState {
         };
         let ((offset_offset, offset_skew), (skew_offset, skew_skew)) = (through(a, b), through(c, d));
         let (offset, skew) = (known.offset_ns - expected.offset_ns, known.skew_ppb - expected.skew_ppb);
+        // The covariance gains G (known - expected) G', which is negative: the future tells something.
+        let (e, f) = (known.variance - expected.variance, known.covariance - expected.covariance);
+        let g = known.skew_variance - expected.skew_variance;
+        let gained =
+            |one: (f64, f64), other: (f64, f64)| one.0 * (e * other.0 + f * other.1) + one.1 * (f * other.0 + g * other.1);
+        let (to_offset, to_skew) = ((offset_offset, offset_skew), (skew_offset, skew_skew));
         Self {
             offset_ns: self.offset_ns + offset_offset * offset + offset_skew * skew,
             skew_ppb: self.skew_ppb + skew_offset * offset + skew_skew * skew,
-            ..*self
+            variance: self.variance + gained(to_offset, to_offset),
+            covariance: self.covariance + gained(to_offset, to_skew),
+            skew_variance: self.skew_variance + gained(to_skew, to_skew),
         }
+    }
+
+    /// One standard deviation of the offset. Rounding may leave a variance below zero where there is next to none.
+    pub(super) fn sigma_ns(&self) -> f64 {
+        self.variance.max(0.0).sqrt()
     }
 }

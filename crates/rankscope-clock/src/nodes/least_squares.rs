@@ -89,7 +89,7 @@ fn settle(laplacian: &mut Laplacian, differences: &[Difference], weights: &[f64]
 }
 
 /// What flows into each free node, given what flows along each edge.
-fn divergence(nodes: usize, differences: &[Difference], flows: impl Iterator<Item = f64>) -> Vec<f64> {
+pub(super) fn divergence(nodes: usize, differences: &[Difference], flows: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut sums = vec![0.0; nodes];
     for (one, flow) in differences.iter().zip(flows) {
         sums[one.dst as usize] += flow;

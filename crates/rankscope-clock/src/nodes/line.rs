@@ -119,8 +119,7 @@ fn holds(fit: &EdgeFit, src_ns: i64) -> bool {
 
 /// What `dst` reads when `src` reads `src_ns`.
 pub(super) fn dst_reading(fit: &EdgeFit, src_ns: i64) -> i64 {
-    let gained = fit.skew_ppb * 1e-9 * since_mid(fit, src_ns);
-    src_ns.saturating_add(fit.offset.as_nanos()).saturating_add(gained.round() as i64)
+    src_ns.saturating_add(fit.offset.as_nanos()).saturating_add(gained_ns(fit, src_ns).round() as i64)
 }
 
 /// What `src` reads when `dst` reads `dst_ns`.
@@ -128,6 +127,16 @@ pub(super) fn src_reading(fit: &EdgeFit, dst_ns: i64) -> i64 {
     let as_if_even = dst_ns.saturating_sub(fit.offset.as_nanos());
     let gained = fit.skew_ppb / (1e9 + fit.skew_ppb) * since_mid(fit, as_if_even);
     as_if_even.saturating_sub(gained.round() as i64)
+}
+
+/// What the line expects of `dst` beyond its reading.
+pub(super) fn surplus_ns(fit: &EdgeFit, src_ns: i64, dst_ns: i64) -> f64 {
+    src_ns.saturating_add(fit.offset.as_nanos()).saturating_sub(dst_ns) as f64 + gained_ns(fit, src_ns)
+}
+
+/// What `dst` gained on `src` from the middle of the line to where `src` reads `src_ns`.
+fn gained_ns(fit: &EdgeFit, src_ns: i64) -> f64 {
+    fit.skew_ppb * 1e-9 * since_mid(fit, src_ns)
 }
 
 fn since_mid(fit: &EdgeFit, src_ns: i64) -> f64 {
@@ -138,8 +147,7 @@ impl Line<'_> {
     /// What the line expects of `dst` beyond its reading.
     pub(super) fn surplus_ns(&self, readings: &[i64]) -> f64 {
         let (src_ns, dst_ns) = self.ends(readings);
-        let expected = self.fit.skew_ppb * 1e-9 * since_mid(self.fit, src_ns);
-        src_ns.saturating_add(self.fit.offset.as_nanos()).saturating_sub(dst_ns) as f64 + expected
+        surplus_ns(self.fit, src_ns, dst_ns)
     }
 
     /// One standard deviation of the line where `src` reads `src_ns`, as if it had been fitted by least squares to points

@@ -8,6 +8,7 @@
 //! Asymmetry of paths that cancels around all loops cannot be seen from here; the intervals contain it, the estimates do not
 //! know it.
 
+mod agreement;
 mod anchor;
 mod bounds;
 mod filter;
@@ -21,9 +22,10 @@ mod steps;
 mod stretch;
 mod tree;
 
+pub use agreement::{Agreement, PairSurplus, agreement};
 pub use filter::ClockFilter;
 pub use loops::LoopSurplus;
-pub use smooth::smooth;
+pub use smooth::{SmoothedEstimate, smooth, smoothed_estimates};
 pub use steps::NodeStep;
 pub use stretch::Stretch;
 

@@ -9,7 +9,7 @@ use rankscope_time::{MapError, Span};
 use super::kalman::ClockState;
 use super::stretch::{self, Run, Stretch};
 use super::{NodeEstimate, NodeStep, Solution};
-use crate::NodeId;
+use crate::{HostInstant, NodeId};
 
 /// How skews walk, in ppb per square root of a second: from an oven to a clock that a fan blows at.
 const WANDERS_PPB: [f64; 9] = [0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1_000.0];
@@ -26,6 +26,34 @@ const ROUNDS_MIN: usize = 6;
 /// # Errors
 /// Where estimates contradict each other so much that no increasing map passes through them.
 pub fn smooth(node: NodeId, rounds: &[Solution], change_ppb_per_s: u32) -> Result<Vec<Stretch>, MapError> {
+    runs(node, rounds, change_ppb_per_s).iter().map(|run| stretch_of(run, change_ppb_per_s)).collect()
+}
+
+/// A node's clock at one instant, in the light of all rounds before and after it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SmoothedEstimate {
+    /// On the node's own clock: the instant of the round's own estimate.
+    pub at: HostInstant,
+    /// `node - reference` at `at`; within the bound of the round's own estimate.
+    pub offset: Span,
+    /// How far `offset` is likely off by chance, one standard deviation. What paths are longer one way than the other is the same
+    /// in all rounds, and is not in it.
+    pub sigma_ns: f64,
+}
+
+/// The smoothed estimates of the rounds that place `node`, in their order.
+pub fn smoothed_estimates(node: NodeId, rounds: &[Solution], change_ppb_per_s: u32) -> Vec<SmoothedEstimate> {
+    let of_run = |run: &Run<'_>| run.estimates.iter().zip(smoothed(&run.estimates)).map(estimate).collect::<Vec<_>>();
+    runs(node, rounds, change_ppb_per_s).iter().flat_map(of_run).collect()
+}
+
+fn estimate((round, smoothed): (&&NodeEstimate, Smoothed)) -> SmoothedEstimate {
+    SmoothedEstimate { at: round.at, offset: smoothed.offset, sigma_ns: smoothed.sigma_ns }
+}
+
+/// The rounds that place `node`, between jumps of its clock.
+fn runs(node: NodeId, rounds: &[Solution], change_ppb_per_s: u32) -> Vec<Run<'_>> {
     let mut steps: Vec<&NodeStep> = Vec::new();
     let mut placed: Vec<(&NodeEstimate, Vec<&NodeStep>)> = Vec::new();
     for round in rounds {
@@ -35,32 +63,40 @@ pub fn smooth(node: NodeId, rounds: &[Solution], change_ppb_per_s: u32) -> Resul
         }
     }
     let placed: Vec<(&NodeEstimate, &[&NodeStep])> = placed.iter().map(|(one, steps)| (*one, steps.as_slice())).collect();
-    stretch::runs(&placed, change_ppb_per_s).into_iter().map(|run| stretch_of(&run, change_ppb_per_s)).collect()
+    stretch::runs(&placed, change_ppb_per_s)
 }
 
 fn stretch_of(run: &Run<'_>, change_ppb_per_s: u32) -> Result<Stretch, MapError> {
-    let offsets = smoothed(&run.estimates);
+    let offsets: Vec<Span> = smoothed(&run.estimates).into_iter().map(|smoothed| smoothed.offset).collect();
     let map = stretch::map(&run.estimates, &offsets, change_ppb_per_s)?;
     let degraded = run.estimates.iter().any(|estimate| estimate.degraded);
     Ok(Stretch { from: run.from, until: run.until, map, degraded })
 }
 
-/// Smoothed offsets, each within its bound.
-fn smoothed(estimates: &[&NodeEstimate]) -> Vec<Span> {
+/// What smoothing makes of an estimate.
+struct Smoothed {
+    /// Within the estimate's bound.
+    offset: Span,
+    sigma_ns: f64,
+}
+
+fn smoothed(estimates: &[&NodeEstimate]) -> Vec<Smoothed> {
     let line = Baseline::of(estimates);
     let forward = |wander_ppb| Pass::forward(estimates, &line, wander_ppb);
-    let wander_ppb = if estimates.len() < ROUNDS_MIN {
-        WANDER_PPB_DEFAULT
+    let pass = if estimates.len() < ROUNDS_MIN {
+        forward(WANDER_PPB_DEFAULT)
     } else {
-        let likelier = |a: &f64, b: &f64| forward(*a).log_likelihood().total_cmp(&forward(*b).log_likelihood());
-        WANDERS_PPB.into_iter().max_by(likelier).unwrap_or(WANDER_PPB_DEFAULT)
+        let likelier = |a: &Pass, b: &Pass| a.log_likelihood().total_cmp(&b.log_likelihood());
+        let passes = WANDERS_PPB.into_iter().map(forward);
+        passes.max_by(likelier).unwrap_or_else(|| forward(WANDER_PPB_DEFAULT))
     };
-    let states = forward(wander_ppb).backward();
-    let offset = |(estimate, state): (&&NodeEstimate, ClockState)| {
+    // Estimates that stray more than they say make what follows from them less certain, too.
+    let scale = if estimates.len() < ROUNDS_MIN { 1.0 } else { pass.scale().sqrt().max(1.0) };
+    let of_state = |(estimate, state): (&&NodeEstimate, ClockState)| {
         let offset = line.offset(estimate) + Span::from_nanos(state.offset_ns.round() as i64);
-        offset.max(estimate.bound.lo).min(estimate.bound.hi)
+        Smoothed { offset: offset.max(estimate.bound.lo).min(estimate.bound.hi), sigma_ns: state.sigma_ns() * scale }
     };
-    estimates.iter().zip(states).map(offset).collect()
+    estimates.iter().zip(pass.backward()).map(of_state).collect()
 }
 
 /// What an estimate without a word on its error is taken to be off: all such count alike.
@@ -120,7 +156,12 @@ impl Pass {
     /// asked for, so that sigmas need be right only against each other.
     fn log_likelihood(&self) -> f64 {
         let count = self.gaps_s.len() as f64;
-        -0.5 * (count * (self.surprises / count).max(f64::MIN_POSITIVE).ln() + self.log_variances)
+        -0.5 * (count * self.scale().max(f64::MIN_POSITIVE).ln() + self.log_variances)
+    }
+
+    /// The likeliest common scale of all variances.
+    fn scale(&self) -> f64 {
+        self.surprises / self.gaps_s.len().max(1) as f64
     }
 
     fn backward(&self) -> Vec<ClockState> {

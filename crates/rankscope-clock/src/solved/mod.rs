@@ -26,7 +26,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::files::{NodeOrigin, OffsetRow, OffsetsHeader, WindowsHeader};
-use crate::nodes::{Solution, SolveOptions, solve};
+use crate::nodes::{Agreement, PairSurplus, Solution, SolveOptions, agreement, solve};
 use crate::rounds::{Round, Rounds, ease, rounds};
 use crate::{NodeId, NodeWindow};
 
@@ -109,6 +109,8 @@ pub struct Solved {
     pub rows: Vec<OffsetRow>,
     /// The rounds that the rows are of, in order of time.
     pub solutions: Vec<Solution>,
+    /// How the edges of all rounds agree.
+    pub agreement: Agreement,
     /// What was odd about the files, the rounds and the solutions.
     pub oddities: Vec<Oddity>,
 }
@@ -136,7 +138,10 @@ pub fn solved(mut read: RunWindows, how: &HowSolved) -> Result<Solved, SolveErro
     let of_round =
         |(round, solution): (&Round, &Solution)| OffsetRow::of_solution(round.id, round.length, solution).collect::<Vec<_>>();
     let rows = found.rounds.iter().zip(&solutions).flat_map(of_round).collect();
-    Ok(Solved { header, rows, solutions, oddities })
+    let with_windows = found.rounds.iter().map(|round| round.windows.as_slice()).zip(&solutions);
+    let agreement = agreement(with_windows, &how.round);
+    oddities.extend(agreement.pairs.iter().filter_map(of_pair));
+    Ok(Solved { header, rows, solutions, agreement, oddities })
 }
 
 fn solutions(found: &Rounds, nodes: &BTreeSet<NodeId>, how: &HowSolved, oddities: &mut Vec<Oddity>) -> Vec<Solution> {
@@ -215,6 +220,13 @@ fn of_solution(round: u64, solution: &Solution) -> impl Iterator<Item = Oddity> 
     let steps = solution.steps.iter().map(move |step| Oddity::Step { round, node: step.node, size: step.size });
     let rejected = solution.rejected.iter().map(move |rejected| Oddity::RejectedEdge { round, rejected: rejected.clone() });
     steps.chain(rejected)
+}
+
+/// What is odd about a pair of nodes.
+fn of_pair(pair: &PairSurplus) -> Option<Oddity> {
+    let ((first, second), surplus_ns) = (pair.nodes, pair.surplus_ns.filter(|_| pair.is_suspect)?);
+    let (from, to) = if surplus_ns > 0.0 { (first, second) } else { (second, first) };
+    Some(Oddity::LopsidedPath { from, to, surplus_ns: surplus_ns.abs(), chance_ns: pair.chance_ns })
 }
 
 /// Some nodes, for a message.

@@ -92,6 +92,17 @@ pub enum Oddity {
         /// Which edge, the edges it contradicts, and by how much.
         rejected: RejectedEdge,
     },
+    /// Packets between two nodes take longer one way than the other, which the other pairs show.
+    LopsidedPath {
+        /// The way that takes longer.
+        from: NodeId,
+        /// Where it leads.
+        to: NodeId,
+        /// By how much the pair disagrees with all others; half of what the way takes longer.
+        surplus_ns: f64,
+        /// One standard deviation of that by chance.
+        chance_ns: f64,
+    },
     /// The offsets of a node contradict each other.
     NoClock {
         /// Which node.
@@ -112,7 +123,7 @@ impl Oddity {
     /// How much it matters.
     pub fn severity(&self) -> Severity {
         match self {
-            Self::Step { .. } => Severity::Finding,
+            Self::Step { .. } | Self::LopsidedPath { .. } => Severity::Finding,
             Self::DamagedLine { line: DamagedLine { damage: Damage::Malformed(_), .. }, .. }
             | Self::MoreDamagedLines { .. }
             | Self::SeveralRuns { .. } => Severity::Problem,
@@ -162,6 +173,12 @@ impl fmt::Display for Oddity {
                 let (against, excess_ns) = (against.join(", "), excess.as_nanos());
                 write!(f, "round {round}: edge {edge} was left out: it contradicts {against} by {excess_ns} ns")
             }
+            Self::LopsidedPath { from, to, surplus_ns, chance_ns } => write!(
+                f,
+                "packets from node {from} to node {to} take about {:.0} ns longer than those back: what the two measure of each \
+                 other disagrees with all other pairs by {surplus_ns:.0} ± {chance_ns:.0} ns",
+                2.0 * surplus_ns
+            ),
             Self::NoClock { node, error } => write!(
                 f,
                 "the offsets of node {node} do not form a valid clock: {error}; its ranks keep their recorded timestamps"

@@ -1,7 +1,7 @@
 //! Maps of wandering clocks: monotone, closer than the rounds they are made of, and right about how far off they are.
 
 use proptest::prelude::*;
-use rankscope_clock::nodes::{ClockFilter, NodeEstimate, NodeStep, Solution, smooth};
+use rankscope_clock::nodes::{ClockFilter, NodeEstimate, NodeStep, Solution, smooth, smoothed_estimates};
 use rankscope_clock::simulate::SimClock;
 use rankscope_clock::{HostInstant, Interval, NodeId, Rng};
 use rankscope_time::{ClockMap, HostClock, Rate, ReferenceClock, Span};
@@ -183,4 +183,31 @@ fn missing_rounds_are_bridged_and_cost_certainty() {
     assert!(error.unsigned_abs() <= uncertainty);
     assert!(uncertainty > 3 * at(5).1);
     assert_eq!(smooth(NodeId(4), &solutions, CHANGE_PPB_PER_S).unwrap().len(), 0);
+}
+
+/// Smoothed estimates are closer than those of the rounds, and as far off as they say.
+#[test]
+fn smoothed_estimates_say_how_far_off_they_are() {
+    let (mut squares, mut stated, mut plain, mut beyond, mut count) = (0.0, 0.0, 0.0, 0, 0);
+    for seed in 0..200 {
+        let mut clock = clock(seed);
+        let estimates = estimates(&mut clock, 30, seed);
+        let smoothed = smoothed_estimates(NODE, &solutions(&estimates), CHANGE_PPB_PER_S);
+        assert_eq!(smoothed.len(), estimates.len());
+        for (round, (estimate, smoothed)) in estimates.iter().zip(&smoothed).enumerate() {
+            let reference_ns = EPOCH_NS + round as i64 * WINDOW_NS + WINDOW_NS / 2;
+            let truth = Span::from_nanos(clock.local_ns(reference_ns) - reference_ns);
+            assert!(estimate.bound.lo <= smoothed.offset && smoothed.offset <= estimate.bound.hi);
+            let error_ns = (smoothed.offset - truth).as_nanos() as f64;
+            squares += error_ns * error_ns;
+            stated += smoothed.sigma_ns * smoothed.sigma_ns;
+            plain += ((estimate.offset - truth).as_nanos() as f64).powi(2);
+            beyond += u32::from(error_ns.abs() > 3.0 * smoothed.sigma_ns);
+            count += 1;
+        }
+    }
+    let ratio: f64 = (stated / squares).sqrt();
+    assert!((0.85..1.3).contains(&ratio), "stated sigma is {ratio:.2} of the real one");
+    assert!(squares < 0.6 * plain, "{squares} of {plain}");
+    assert!(f64::from(beyond) < 0.01 * f64::from(count), "{beyond} of {count} are further off than three sigmas");
 }

@@ -10,6 +10,7 @@ use std::io::Read;
 use std::path::Path;
 
 use rankscope_clock::fit::{Estimator, FitOptions, fit_window};
+use rankscope_clock::fit_log::fit_log;
 use rankscope_clock::replay::{Impairment, bend, errors, impair};
 use rankscope_clock::simulate::SimClock;
 use rankscope_clock::{ClockEvent, EdgeFit, Exchange, HostInstant, Rng, probe_log};
@@ -314,4 +315,35 @@ fn every_slew_is_changes_of_rate() {
             }
         }
     }
+}
+
+/// Windows of half a second know less than the whole recording does.
+#[test]
+fn smoothed_offsets_are_closer_than_those_of_windows() {
+    println!("recording                                    plain rms ns  smoothed rms ns  stated ns");
+    let mut ratios = Vec::new();
+    for (name, exchanges) in with_mixtures(recordings()) {
+        let (mut plain, mut smoothed, mut stated, mut count) = (0.0, 0.0, 0.0, 0);
+        for seed in 0..4 {
+            let mut clock = some_clock(&exchanges, seed);
+            let half = Span::from_nanos(SECOND_NS / 2);
+            for window in fit_log(bend(&exchanges, &mut clock), half, &FitOptions::usual(Estimator::Band)) {
+                let (Some(mid_ns), Some(offset_ns)) = (window.mid_ns, window.offset_ns) else { continue };
+                let (smoothed_ns, sigma_ns) =
+                    (window.smoothed_ns.expect("smoothed"), window.smoothed_sigma_ns.expect("its sigma"));
+                assert!(window.bound_lo_ns <= Some(smoothed_ns) && Some(smoothed_ns) <= window.bound_hi_ns, "{window:?}");
+                let truth_ns = clock.local_ns(mid_ns) - mid_ns;
+                plain += ((offset_ns - truth_ns) as f64).powi(2);
+                smoothed += ((smoothed_ns - truth_ns) as f64).powi(2);
+                stated += sigma_ns * sigma_ns;
+                count += 1;
+            }
+        }
+        let rms = |sum: f64| (sum / f64::from(count)).sqrt();
+        println!("{name:<40} {:>16.1} {:>16.1} {:>10.1}", rms(plain), rms(smoothed), rms(stated));
+        assert!(rms(smoothed) <= rms(plain) + 1.0, "{name}: smoothing made it worse");
+        ratios.push(rms(smoothed) / rms(plain));
+    }
+    let mean = ratios.iter().sum::<f64>() / ratios.len().max(1) as f64;
+    assert!(ratios.is_empty() || mean < 0.85, "{mean:.2} of what windows are off by");
 }

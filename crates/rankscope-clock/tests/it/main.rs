@@ -2,6 +2,7 @@
 //!
 //! One test binary, so that everything is linked once; a module for each of its subjects.
 
+mod agreement;
 mod clock_maps;
 mod files;
 mod graph;
