@@ -21,6 +21,26 @@ pub struct ClockDocument {
     pub notes: Vec<Note>,
     /// By number.
     pub nodes: Vec<NodeClock>,
+    /// Pairs of nodes that measured each other, against all others; empty where only offsets are known.
+    #[serde(default)]
+    pub pairs: Vec<PairAgreement>,
+}
+
+/// What a pair of nodes measures of each other beyond what all other pairs say of the two, over all rounds.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct PairAgreement {
+    /// The lower number.
+    pub first: u32,
+    /// The higher.
+    pub second: u32,
+    /// How many measurements there are.
+    pub measured: u32,
+    /// What it measures of `second - first` beyond the others; none where no loop leads through the pair.
+    pub surplus_ns: Option<f64>,
+    /// One standard deviation of the surplus by chance.
+    pub chance_ns: f64,
+    /// The others agree, and this pair does not agree with them: packets take longer one way than the other, by twice the surplus.
+    pub suspect: bool,
 }
 
 /// One node's clock.
@@ -30,6 +50,10 @@ pub struct NodeClock {
     pub node: u32,
     /// Rounds in which no edge led to it.
     pub unreachable: u32,
+    /// One standard deviation of what paths that take longer one way than the other do to its offset in all rounds alike, as far
+    /// as loops show; none where there is no loop.
+    #[serde(default)]
+    pub path_sigma_ns: Option<f64>,
     /// Where it stood, in order of time.
     pub points: Vec<ClockPoint>,
 }
@@ -53,6 +77,12 @@ pub struct ClockPoint {
     pub bound_hi_ns: Option<i64>,
     /// One standard deviation.
     pub sigma_ns: Option<f64>,
+    /// The offset in the light of all rounds before and after.
+    #[serde(default)]
+    pub smoothed_ns: Option<i64>,
+    /// One standard deviation of the smoothed offset by chance; what paths do is in `path_sigma_ns` of the node.
+    #[serde(default)]
+    pub smoothed_sigma_ns: Option<f64>,
     /// What the node's edges disagree with the solution.
     pub residual_ns: f64,
     /// The offset less the straight line through it and its neighbours between two steps.

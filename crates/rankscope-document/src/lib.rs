@@ -53,7 +53,7 @@ pub use beside::{
     Beside, BesideStatus, CollectiveBeside, Convention, MetricSeries, PairOfSides, RankCollectiveBeside, SideBySide,
     SideSeries, TimeBeside,
 };
-pub use clock::{ClockDocument, ClockPoint, NodeClock};
+pub use clock::{ClockDocument, ClockPoint, NodeClock, PairAgreement};
 pub use collective_tables::{
     CollectiveInstanceRow, CollectiveSummary, CollectiveTables, GroupRow, PairRow, ParallelismRow, RankCollectiveSummary,
     RankInstanceRow, SizeClassRow, StragglerRow, UnevenRow, UnevenSummary,

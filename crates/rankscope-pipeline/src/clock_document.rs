@@ -2,45 +2,110 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rankscope_clock::files::OffsetRow;
-use rankscope_clock::nodes::NodeEstimate;
+use rankscope_clock::files::{OffsetRow, solutions};
+use rankscope_clock::nodes::{
+    Agreement, NodeEstimate, PairSurplus, SmoothedEstimate, Solution, SolveOptions, smoothed_estimates,
+};
+use rankscope_clock::solved::Solved;
 use rankscope_clock::trend::{Segment, segments};
 use rankscope_clock::{HostInstant, NodeId};
-use rankscope_document::{ClockDocument, ClockPoint, NodeClock, Note};
+use rankscope_document::{ClockDocument, ClockPoint, NodeClock, Note, PairAgreement};
 use rankscope_time::Span;
 
-/// The document of `rows`, in whatever order they are.
-pub fn clock_document(title: String, rows: &[OffsetRow], reference: Option<NodeId>, notes: Vec<Note>) -> ClockDocument {
-    let mut by_node: BTreeMap<NodeId, Vec<&OffsetRow>> = BTreeMap::new();
-    for row in rows {
-        by_node.entry(row.node).or_default().push(row);
+/// Where clocks stood: what a [`ClockDocument`] is made of.
+#[derive(Clone, Debug)]
+pub struct ClockRounds {
+    /// In whatever order.
+    rows: Vec<OffsetRow>,
+    reference: Option<NodeId>,
+    /// In order of time.
+    rounds: Vec<Solution>,
+    agreement: Agreement,
+}
+
+impl ClockRounds {
+    /// What files of offsets say: where clocks stood, and not what it rests on.
+    pub fn of_offsets(rows: Vec<OffsetRow>, reference: Option<NodeId>) -> Self {
+        Self { rounds: solutions(&rows), rows, reference, agreement: Agreement::default() }
     }
-    let first = rows.iter().filter_map(|row| row.estimate.as_ref()).map(on_reference).min();
-    let rounds: BTreeSet<u64> = rows.iter().map(|row| row.round).collect();
-    ClockDocument {
-        schema: 1,
-        rankscope_version: env!("CARGO_PKG_VERSION").to_owned(),
-        title,
-        reference: reference.map(|node| node.0),
-        rounds: rounds.len() as u32,
-        notes,
-        nodes: by_node.into_iter().map(|(node, rows)| clock(node, rows, first)).collect(),
+
+    /// What the nodes measured.
+    pub fn of_solved(solved: &Solved) -> Self {
+        Self {
+            rows: solved.rows.clone(),
+            reference: solved.header.reference,
+            rounds: solved.solutions.clone(),
+            agreement: solved.agreement.clone(),
+        }
+    }
+
+    /// The document of it.
+    pub fn document(&self, title: String, notes: Vec<Note>) -> ClockDocument {
+        let mut by_node: BTreeMap<NodeId, Vec<&OffsetRow>> = BTreeMap::new();
+        for row in &self.rows {
+            by_node.entry(row.node).or_default().push(row);
+        }
+        let first = self.rows.iter().filter_map(|row| row.estimate.as_ref()).map(on_reference).min();
+        let rounds: BTreeSet<u64> = self.rows.iter().map(|row| row.round).collect();
+        ClockDocument {
+            schema: 1,
+            rankscope_version: env!("CARGO_PKG_VERSION").to_owned(),
+            title,
+            reference: self.reference.map(|node| node.0),
+            rounds: rounds.len() as u32,
+            notes,
+            nodes: by_node.into_iter().map(|(node, rows)| self.clock(node, &rows, first)).collect(),
+            pairs: self.agreement.pairs.iter().map(pair).collect(),
+        }
+    }
+
+    fn clock(&self, node: NodeId, rows: &[&OffsetRow], first: Option<HostInstant>) -> NodeClock {
+        let mut placed: Vec<(u64, NodeEstimate)> = rows.iter().filter_map(|row| Some((row.round, row.estimate?))).collect();
+        placed.sort_by_key(|(_, estimate)| estimate.at);
+        let estimates: Vec<_> = placed.iter().map(|(_, estimate)| *estimate).collect();
+        let unreachable = (rows.len() - placed.len()) as u32;
+        let smoothed = self.smoothed(node);
+        let points = segments(&estimates).into_iter().flat_map(|segment| {
+            let (placed, smoothed) = (&placed, &smoothed);
+            segment.rounds.clone().map(move |at| {
+                let is_step = at > 0 && at == segment.rounds.start;
+                point(&placed[at], smoothed.get(&placed[at].1.at), &segment, is_step, first)
+            })
+        });
+        let of_node = |(known, sigma_ns): &(NodeId, f64)| (*known == node).then_some(*sigma_ns);
+        NodeClock {
+            node: node.0,
+            unreachable,
+            path_sigma_ns: self.agreement.path_sigmas_ns.iter().find_map(of_node),
+            points: points.collect(),
+        }
+    }
+
+    /// By the instants of their rounds.
+    fn smoothed(&self, node: NodeId) -> BTreeMap<HostInstant, SmoothedEstimate> {
+        let change = SolveOptions::for_reference(node).skew_change_ppb_per_s;
+        smoothed_estimates(node, &self.rounds, change).into_iter().map(|estimate| (estimate.at, estimate)).collect()
     }
 }
 
-fn clock(node: NodeId, rows: Vec<&OffsetRow>, first: Option<HostInstant>) -> NodeClock {
-    let mut placed: Vec<(u64, NodeEstimate)> = rows.iter().filter_map(|row| Some((row.round, row.estimate?))).collect();
-    placed.sort_by_key(|(_, estimate)| estimate.at);
-    let estimates: Vec<_> = placed.iter().map(|(_, estimate)| *estimate).collect();
-    let unreachable = (rows.len() - placed.len()) as u32;
-    let points = segments(&estimates).into_iter().flat_map(|segment| {
-        let placed = &placed;
-        segment.rounds.clone().map(move |at| point(&placed[at], &segment, at > 0 && at == segment.rounds.start, first))
-    });
-    NodeClock { node: node.0, unreachable, points: points.collect() }
+fn pair(surplus: &PairSurplus) -> PairAgreement {
+    PairAgreement {
+        first: surplus.nodes.0.0,
+        second: surplus.nodes.1.0,
+        measured: surplus.measured,
+        surplus_ns: surplus.surplus_ns,
+        chance_ns: surplus.chance_ns,
+        suspect: surplus.is_suspect,
+    }
 }
 
-fn point((round, estimate): &(u64, NodeEstimate), segment: &Segment, step: bool, first: Option<HostInstant>) -> ClockPoint {
+fn point(
+    (round, estimate): &(u64, NodeEstimate),
+    smoothed: Option<&SmoothedEstimate>,
+    segment: &Segment,
+    step: bool,
+    first: Option<HostInstant>,
+) -> ClockPoint {
     let bound = |bound: Span| Some(bound.as_nanos()).filter(|ns| *ns > i64::MIN && *ns < i64::MAX);
     let elapsed = first.map_or(Span::ZERO, |first| on_reference(estimate) - first);
     ClockPoint {
@@ -52,6 +117,8 @@ fn point((round, estimate): &(u64, NodeEstimate), segment: &Segment, step: bool,
         bound_lo_ns: bound(estimate.bound.lo),
         bound_hi_ns: bound(estimate.bound.hi),
         sigma_ns: Some(estimate.sigma_ns).filter(|sigma| sigma.is_finite()),
+        smoothed_ns: smoothed.map(|smoothed| smoothed.offset.as_nanos()),
+        smoothed_sigma_ns: smoothed.map(|smoothed| smoothed.sigma_ns),
         residual_ns: estimate.residual_ns,
         stray_ns: (estimate.offset - segment.offset_at(estimate.at)).as_nanos(),
         degraded: estimate.degraded,

@@ -82,7 +82,7 @@ mod workbooks;
 mod workers;
 
 pub use artefacts::{Places, write_report};
-pub use clock_document::clock_document;
+pub use clock_document::ClockRounds;
 pub use clocks::{offsets, pair, read_clocks, windows};
 pub use combined_file::{CombinedFile, CombinedFormat, CombinedPart};
 #[cfg(feature = "parquet")]

@@ -1,6 +1,6 @@
 //! The clocks for a terminal: a line a node, and if asked for, rounds of each node.
 
-use rankscope_document::{ClockDocument, ClockPoint, NodeClock};
+use rankscope_document::{ClockDocument, ClockPoint, NodeClock, PairAgreement};
 
 use crate::Style;
 use crate::terminal::{Sheet, Table, drawn, sentences};
@@ -30,6 +30,13 @@ pub fn clock_terminal(document: &ClockDocument, tables: ClockTables, style: Styl
         lines.push(String::new());
         lines.push(sheet.heading("CLOCKS", "last round of each node; positive: ahead of the reference"));
         lines.extend(drawn(&nodes(document), sheet));
+    }
+    let pairs = looped(document);
+    if !pairs.is_empty() {
+        lines.push(String::new());
+        let aside = "what two nodes measure of each other beyond what all others say of them";
+        lines.push(sheet.heading("PAIRS", aside));
+        lines.extend(drawn(&surpluses(&pairs), sheet));
     }
     if tables == ClockTables::Rounds {
         // The reference does not move against itself; alone it was asked for.
@@ -61,7 +68,7 @@ fn facts(document: &ClockDocument) -> String {
 }
 
 fn nodes(document: &ClockDocument) -> Table {
-    let header = ["node", "offset", "bound", "drift ppm", "residual", "reachable", "degraded", "steps"];
+    let header = ["node", "offset", "bound", "smoothed", "drift ppm", "residual", "reachable", "degraded", "steps"];
     let mut table = Table::new(&header, 0);
     for node in &document.nodes {
         let last = node.points.last();
@@ -71,6 +78,7 @@ fn nodes(document: &ClockDocument) -> Table {
             node.node.to_string(),
             or_absent(last, |point| offset(point.offset_ns)),
             or_absent(last, bound),
+            or_absent(last, |point| smoothed(point, node.path_sigma_ns)),
             or_absent(last, |point| format!("{:.4}", point.skew_ppb / 1e3)),
             or_absent(last, |point| format!("{:.0} ns", point.residual_ns)),
             of(placed, placed + u64::from(node.unreachable)),
@@ -84,7 +92,7 @@ fn nodes(document: &ClockDocument) -> Table {
 fn rounds(node: &NodeClock, sheet: Sheet) -> Vec<String> {
     let every = node.points.len().div_ceil(ROUNDS).max(1);
     let aside = if every == 1 { String::new() } else { format!("every {every}th of {} rounds", node.points.len()) };
-    let mut table = Table::new(&["round", "after", "offset", "bound", "drift ppm", "off its line", ""], 0);
+    let mut table = Table::new(&["round", "after", "offset", "bound", "smoothed", "drift ppm", "off its line", ""], 0);
     for (index, point) in node.points.iter().enumerate() {
         // What is out of the ordinary is never left out.
         if index % every != 0 && !point.step {
@@ -101,6 +109,7 @@ fn rounds(node: &NodeClock, sheet: Sheet) -> Vec<String> {
             format!("{:.1} s", point.elapsed_s),
             offset(point.offset_ns),
             bound(point),
+            smoothed(point, node.path_sigma_ns),
             format!("{:.4}", point.skew_ppb / 1e3),
             format!("{:+} ns", point.stray_ns),
             remark.to_owned(),
@@ -120,6 +129,43 @@ fn bound(point: &ClockPoint) -> String {
         (None, Some(hi)) => format!("… {} ns", from_offset(hi)),
         (None, None) => ABSENT.to_owned(),
     }
+}
+
+/// The smoothed offset as seen from the offset, and how far off it is likely to be: by chance, and by its paths.
+fn smoothed(point: &ClockPoint, path_sigma_ns: Option<f64>) -> String {
+    let (Some(smoothed_ns), Some(sigma_ns)) = (point.smoothed_ns, point.smoothed_sigma_ns) else { return ABSENT.to_owned() };
+    let moved_ns = smoothed_ns.saturating_sub(point.offset_ns);
+    format!("{moved_ns:+} ±{:.0} ns", sigma_ns.hypot(path_sigma_ns.unwrap_or(0.0)))
+}
+
+/// Pairs that are drawn, unless more are suspect.
+const PAIRS: usize = 5;
+
+/// The pairs that loops lead through, those that disagree most first.
+fn looped(document: &ClockDocument) -> Vec<&PairAgreement> {
+    let size = |pair: &PairAgreement| pair.surplus_ns.unwrap_or(0.0).abs();
+    let mut pairs: Vec<&PairAgreement> = document.pairs.iter().filter(|pair| pair.surplus_ns.is_some()).collect();
+    pairs.sort_by(|a, b| b.suspect.cmp(&a.suspect).then(size(b).total_cmp(&size(a))));
+    let suspects = pairs.iter().filter(|pair| pair.suspect).count();
+    pairs.truncate(suspects.max(PAIRS));
+    pairs
+}
+
+fn surpluses(pairs: &[&PairAgreement]) -> Table {
+    let mut table = Table::new(&["nodes", "beyond the others", "by chance", "measured", ""], 0);
+    for pair in pairs {
+        let surplus_ns = pair.surplus_ns.unwrap_or(0.0);
+        let (from, to) = if surplus_ns > 0.0 { (pair.first, pair.second) } else { (pair.second, pair.first) };
+        let remark = format!("slower from {from} to {to} than back by {:.0} ns", 2.0 * surplus_ns.abs());
+        table.push(vec![
+            format!("{} and {}", pair.first, pair.second),
+            format!("{surplus_ns:+.0} ns"),
+            format!("±{:.0} ns", pair.chance_ns),
+            pair.measured.to_string(),
+            if pair.suspect { remark } else { String::new() },
+        ]);
+    }
+    table
 }
 
 fn some(count: usize) -> String {

@@ -18,7 +18,8 @@ use crate::output::{self, Format};
 ///
 /// LOG is tab-separated, plain or .gz: seq, a_tx_ns, b_rx_ns, b_tx_ns, a_rx_ns; 0 marks a missing stamp, and two lines with the
 /// same seq / 2 are one exchange. The offset is b minus a in the middle of the window, on a's clock; the bound contains it
-/// whatever the network did, unless the window is marked degraded.
+/// whatever the network did, unless the window is marked degraded. Smoothed is how far all windows together move the offset, and
+/// one standard deviation of what is left.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The probe log
@@ -81,8 +82,8 @@ fn say_problems(path: &Path, problems: &[LineProblem]) {
 fn table(entries: &[FittedWindow]) -> String {
     let first_ns = entries.iter().find_map(|entry| entry.start_ns).unwrap_or(0);
     let mut text = format!(
-        "{:>9} {:>8}  {:>22} {:>12} {:>12} {:>10} {:>12}  {}\n",
-        "start s", "length s", "offset ns", "bound ± ns", "skew ppb", "rtt ns", "points", "remarks"
+        "{:>9} {:>8}  {:>22} {:>12} {:>12} {:>12} {:>10} {:>12}  {}\n",
+        "start s", "length s", "offset ns", "bound ± ns", "smoothed ns", "skew ppb", "rtt ns", "points", "remarks"
     );
     for entry in entries {
         let seconds = |ns: i64| format!("{:.3}", ns as f64 / 1e9);
@@ -94,6 +95,7 @@ fn table(entries: &[FittedWindow]) -> String {
             format!("{:>8} ", or_dash(length)),
             format!("{:>22}", or_dash(entry.offset_ns.map(|ns| format!("{}{}", if ns < 0 { "-" } else { "+" }, grouped(ns))))),
             format!("{:>12}", or_dash(entry.half_width_ns().map(grouped))),
+            format!("{:>12}", or_dash(smoothed(entry))),
             format!("{:>12}", or_dash(entry.skew_ppb.map(|ppb| format!("{ppb:+.1}")))),
             format!("{:>10}", or_dash(entry.rtt_min_ns.map(grouped))),
             format!("{:>12} ", or_dash(points)),
@@ -103,6 +105,12 @@ fn table(entries: &[FittedWindow]) -> String {
         let _ = writeln!(text, "{}", row.join(" ").trim_end());
     }
     text
+}
+
+/// What smoothing moves the offset by, and how far off it is likely to be then.
+fn smoothed(entry: &FittedWindow) -> Option<String> {
+    let moved_ns = entry.smoothed_ns?.saturating_sub(entry.offset_ns?);
+    Some(format!("{moved_ns:+} ±{:.0}", entry.smoothed_sigma_ns?))
 }
 
 fn or_dash(cell: Option<String>) -> String {

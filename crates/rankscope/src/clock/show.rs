@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use rankscope_document::ClockDocument;
-use rankscope_pipeline::clock_document;
+use rankscope_pipeline::ClockRounds;
 use rankscope_report::{ClockTables, clock_html, clock_terminal};
 use rankscope_run::{clock_files, write_file};
 
@@ -66,8 +66,10 @@ fn from_files(args: &Args) -> Result<ClockDocument> {
     let title = rankscope_pipeline::title(&args.paths);
     if files.offsets.is_empty() {
         let solved = solved_files(&files.windows, &args.how)?;
-        return Ok(clock_document(title, &solved.rows, solved.header.reference, read::notes(&solved.oddities)));
+        let notes = read::notes(&solved.oddities);
+        return Ok(ClockRounds::of_solved(&solved).document(title, notes));
     }
     let (offsets, notes) = read::offsets(&files.offsets)?;
-    Ok(clock_document(title, &offsets.rows, offsets.header.and_then(|header| header.reference), notes))
+    let reference = offsets.header.and_then(|header| header.reference);
+    Ok(ClockRounds::of_offsets(offsets.rows, reference).document(title, notes))
 }

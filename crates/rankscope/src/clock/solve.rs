@@ -1,14 +1,16 @@
 //! `rankscope clock solve`: windows of all nodes in, the clocks of all nodes out.
 
 use crate::exit::ExitCode;
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use rankscope_clock::NodeId;
-use rankscope_clock::files::{encode_offset, encode_offsets_header};
+use rankscope_clock::files::{OffsetRow, encode_offset, encode_offsets_header};
 use rankscope_clock::solved::{HowSolved, SolveError, Solved, solved};
-use rankscope_pipeline::{clock_document, title, windows};
+use rankscope_document::{ClockDocument, ClockPoint, NodeClock};
+use rankscope_pipeline::{ClockRounds, title, windows};
 use rankscope_report::{ClockTables, clock_terminal};
 use rankscope_run::{clock_files, write_file};
 use serde_json::{Value, json};
@@ -19,7 +21,8 @@ use crate::output::{self, Format};
 /// Solve recorded windows of all nodes into the offset of every node in every round.
 ///
 /// Reads windows-nodeK.jsonl and probe_windows_nodeK.jsonl. Windows are put into rounds by time; numbers of rounds are a
-/// hint only.
+/// hint only. Offsets are smoothed over all rounds, with how far off they are likely to be. Pairs of nodes that disagree with
+/// all others are shown: packets between them take longer one way than the other, which no bound can tell.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Files of windows, or directories that hold them
@@ -81,13 +84,12 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     if let Some(out) = &args.out {
         write(out, &solved)?;
     }
+    let document = ClockRounds::of_solved(&solved).document(title(&paths), read::notes(&solved.oddities));
     match args.format {
-        Format::Json => output::answer(&as_json(&solved)?.to_string())?,
+        Format::Json => output::answer(&as_json(&solved, &document)?.to_string())?,
         Format::Table => {
-            let notes = read::notes(&solved.oddities);
-            let drawn = clock_document(title(&paths), &solved.rows, solved.header.reference, notes);
             let style = output::style();
-            output::answer(&clock_terminal(&drawn, ClockTables::Nodes, style))?;
+            output::answer(&clock_terminal(&document, ClockTables::Nodes, style))?;
             if let Some(out) = &args.out {
                 output::remark_apart(&format!("written: {}", out.display()));
             }
@@ -115,11 +117,22 @@ fn write(out: &Path, solved: &Solved) -> Result<()> {
     })
 }
 
-/// The lines of the file, as one document.
-fn as_json(solved: &Solved) -> Result<Value> {
+/// The lines of the file and what all rounds together say, as one document.
+fn as_json(solved: &Solved, document: &ClockDocument) -> Result<Value> {
     let parsed = |line: String| serde_json::from_str::<Value>(&line).context("a line just written");
-    let offsets = solved.rows.iter().map(|row| parsed(encode_offset(row))).collect::<Result<Vec<_>>>()?;
-    Ok(
-        json!({ "header": parsed(encode_offsets_header(&solved.header))?, "offsets": offsets, "notes": read::notes(&solved.oddities) }),
-    )
+    let points = document.nodes.iter().flat_map(|clock| clock.points.iter().map(|point| ((clock.node, point.round), point)));
+    let points: BTreeMap<(u32, u64), &ClockPoint> = points.collect();
+    let offset = |row: &OffsetRow| {
+        let mut line = parsed(encode_offset(row))?;
+        if let Some(point) = points.get(&(row.node.0, row.round)) {
+            line["smoothed_ns"] = json!(point.smoothed_ns);
+            line["smoothed_sigma_ns"] = json!(point.smoothed_sigma_ns);
+        }
+        Ok(line)
+    };
+    let offsets = solved.rows.iter().map(offset).collect::<Result<Vec<_>>>()?;
+    let path = |clock: &NodeClock| json!({ "node_id": clock.node, "path_sigma_ns": clock.path_sigma_ns });
+    let paths: Vec<Value> = document.nodes.iter().map(path).collect();
+    let header = parsed(encode_offsets_header(&solved.header))?;
+    Ok(json!({ "header": header, "offsets": offsets, "paths": paths, "pairs": document.pairs, "notes": document.notes }))
 }

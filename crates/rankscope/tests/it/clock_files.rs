@@ -73,7 +73,13 @@ fn windows_become_offsets() {
         let (node, at_ns) = (row["node_id"].as_u64().expect("a node") as usize, row["at_ns"].as_i64().expect("an instant"));
         let true_ns = at_ns - row["offset_ns"].as_i64().expect("an offset");
         assert!((reads(node, true_ns) - at_ns).abs() < 50, "{row}");
+        let smoothed_ns = at_ns - row["smoothed_ns"].as_i64().expect("smoothed");
+        assert!((reads(node, smoothed_ns) - at_ns).abs() < 50, "{row}");
+        assert!(row["smoothed_sigma_ns"].as_f64().is_some_and(|sigma| sigma < 50.0), "{row}");
     }
+    let pairs = solved["pairs"].as_array().expect("pairs");
+    assert_eq!(pairs.len(), 3, "{pairs:?}");
+    assert!(pairs.iter().all(|pair| pair["suspect"] == false && pair["surplus_ns"].is_number()), "{pairs:?}");
     let notes = solved["notes"].to_string();
     for expected in ["node 2 sent no window in 1 of 6 rounds", "numbered from 0", "windows-node1.jsonl: line 8: cut off"] {
         assert!(notes.contains(expected), "{expected} in {notes}");
@@ -136,4 +142,54 @@ fn what_is_wrong_is_said_with_the_path() {
     assert!(failure(&["clock", "solve", &path, "--smoothing-factor", "0"]).contains("greater than 0"));
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../rankscope-clock/tests/golden/offsets.jsonl");
     assert!(failure(&["clock", "show", &text(&golden), "--node", "9"]).contains("node 9 does not exist"));
+}
+
+/// Packets from node 2 to node 5 take 600 ns longer than those back, which no bound can tell.
+#[test]
+fn a_path_that_is_slower_one_way_is_named() {
+    const NODES: i64 = 8;
+    let directory = tempfile::tempdir().expect("a directory");
+    let offset_ns = |src: i64, dst: i64| match (src, dst) {
+        (2, 5) => 300,
+        (5, 2) => -300,
+        _ => (src * 7 + dst * 3) % 5 - 2,
+    };
+    for node in 0..NODES {
+        let mut text = format!("{}\n", json!({ "meta": true, "node_id": node, "schema": 1, "run_id": "r" }));
+        for round in 0..5 {
+            let (start, end) = (EPOCH + round * 4 * SECOND, EPOCH + (round + 1) * 4 * SECOND);
+            let edge = |dst: i64| {
+                let offset_ns = offset_ns(node, dst);
+                json!({
+                    "dst": dst, "alpha": 0.0, "beta": offset_ns, "pairs": 4_900, "lost": 0, "x0_ns": start + 2 * SECOND,
+                    "offset_ns": offset_ns, "skew_ppb": 0.0, "sigma_ns": 5.0, "bound_lo_ns": -5_000, "bound_hi_ns": 5_000,
+                    "skew_lo_ppb": -40.0, "skew_hi_ppb": 40.0, "rtt_min_ns": 10_000, "points_fwd": 4_800, "points_rev": 4_800,
+                    "ts_source": "sw",
+                })
+            };
+            let edges: Vec<_> = (0..NODES).filter(|dst| *dst != node).map(edge).collect();
+            let window = json!({
+                "window_start_ns": start, "window_end_ns": end, "window_id": round, "round_id": round, "node_id": node,
+                "edges": edges,
+            });
+            text += &format!("{window}\n");
+        }
+        fs::write(directory.path().join(format!("windows-node{node}.jsonl")), text).expect("written");
+    }
+    let path = text(directory.path());
+    let output = rankscope(&["clock", "solve", &path, "--format", "json"]);
+    let solved: Value = serde_json::from_slice(&output.stdout).expect("one document");
+    let suspects: Vec<&Value> =
+        solved["pairs"].as_array().expect("pairs").iter().filter(|pair| pair["suspect"] == true).collect();
+    assert_eq!(suspects.len(), 1, "{suspects:?}");
+    assert_eq!((&suspects[0]["first"], &suspects[0]["second"]), (&json!(2), &json!(5)));
+    let table = String::from_utf8_lossy(&rankscope(&["clock", "solve", &path]).stdout).into_owned();
+    let more_ns = 2.0 * suspects[0]["surplus_ns"].as_f64().expect("a surplus");
+    assert!((more_ns - 600.0).abs() < 8.0, "{more_ns}");
+    for expected in [
+        format!("packets from node 2 to node 5 take about {more_ns:.0} ns longer"),
+        format!("slower from 2 to 5 than back by {more_ns:.0} ns"),
+    ] {
+        assert!(table.contains(&expected), "{expected} in {table}");
+    }
 }
