@@ -12,6 +12,7 @@ mod agreement;
 mod anchor;
 mod bounds;
 mod filter;
+mod joined;
 mod kalman;
 mod laplacian;
 mod least_squares;
@@ -24,6 +25,7 @@ mod tree;
 
 pub use agreement::{Agreement, PairSurplus, agreement};
 pub use filter::ClockFilter;
+pub use joined::joined;
 pub use loops::LoopSurplus;
 pub use smooth::{SmoothedEstimate, smooth, smoothed_estimates};
 pub use steps::NodeStep;

@@ -70,7 +70,9 @@ fn stretch_of(run: &Run<'_>, change_ppb_per_s: u32) -> Result<Stretch, MapError>
     let offsets: Vec<Span> = smoothed(&run.estimates).into_iter().map(|smoothed| smoothed.offset).collect();
     let map = stretch::map(&run.estimates, &offsets, change_ppb_per_s)?;
     let degraded = run.estimates.iter().any(|estimate| estimate.degraded);
-    Ok(Stretch { from: run.from, until: run.until, map, degraded })
+    // A run has at least one estimate.
+    let known = (run.estimates[0].at, run.estimates[run.estimates.len() - 1].at);
+    Ok(Stretch { from: run.from, until: run.until, known, map, degraded })
 }
 
 /// What smoothing makes of an estimate.

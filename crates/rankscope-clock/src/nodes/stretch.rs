@@ -17,6 +17,8 @@ pub struct Stretch {
     pub from: Option<HostInstant>,
     /// Up to where.
     pub until: Option<HostInstant>,
+    /// When the first and the last of its rounds were, on the node's clock.
+    pub known: (HostInstant, HostInstant),
     /// Takes the node's time to the reference's.
     pub map: ClockMap<HostClock, ReferenceClock>,
     /// Some estimate was, so uncertainties are no proof.

@@ -10,7 +10,7 @@ use rankscope_time::{ClockMap, HostClock, Knot, ReferenceClock};
 use super::{HowSolved, Oddity, RunOffsets, RunWindows, solved};
 use crate::NodeId;
 use crate::files::solutions;
-use crate::nodes::{Solution, SolveOptions, Stretch, smooth};
+use crate::nodes::{Solution, SolveOptions, Stretch, joined, smooth};
 
 /// The clock of one node, on that of the reference.
 #[derive(Clone, Debug)]
@@ -102,8 +102,13 @@ fn to_reference(
             return None;
         }
     };
-    if stretches.len() > 1 {
-        found.oddities.push(Oddity::OneStretchUsed { node, jumps: stretches.len() - 1 });
+    if let [_, _, ..] = stretches.as_slice() {
+        let jumps = stretches.len() - 1;
+        if let Some(map) = joined(&stretches) {
+            found.oddities.push(Oddity::StretchesJoined { node, jumps });
+            return Some((map, stretches.iter().any(|stretch| stretch.degraded)));
+        }
+        found.oddities.push(Oddity::OneStretchUsed { node, jumps });
     }
     let Stretch { map, degraded, .. } = stretches.into_iter().max_by_key(known_ns)?;
     Some((map, degraded))

@@ -110,6 +110,13 @@ pub enum Oddity {
         /// How they do.
         error: MapError,
     },
+    /// The clock of a node jumped during the run, and its map has all stretches between jumps.
+    StretchesJoined {
+        /// Which node.
+        node: NodeId,
+        /// How often its clock jumped.
+        jumps: usize,
+    },
     /// The clock of a node jumped during the run, and one stretch between jumps is used for all of it.
     OneStretchUsed {
         /// Which node.
@@ -123,7 +130,7 @@ impl Oddity {
     /// How much it matters.
     pub fn severity(&self) -> Severity {
         match self {
-            Self::Step { .. } | Self::LopsidedPath { .. } => Severity::Finding,
+            Self::Step { .. } | Self::LopsidedPath { .. } | Self::StretchesJoined { .. } => Severity::Finding,
             Self::DamagedLine { line: DamagedLine { damage: Damage::Malformed(_), .. }, .. }
             | Self::MoreDamagedLines { .. }
             | Self::SeveralRuns { .. } => Severity::Problem,
@@ -183,10 +190,21 @@ impl fmt::Display for Oddity {
                 f,
                 "the offsets of node {node} do not form a valid clock: {error}; its ranks keep their recorded timestamps"
             ),
-            Self::OneStretchUsed { node, jumps } => {
-                let times = if *jumps == 1 { "once".to_owned() } else { format!("{jumps} times") };
-                write!(f, "the clock of node {node} jumped {times}; the longest stretch without a jump is used throughout")
-            }
+            Self::StretchesJoined { node, jumps } => write!(
+                f,
+                "the clock of node {node} jumped {}; about each jump timestamps are uncertain by its size, elsewhere they are not \
+                 affected",
+                times(*jumps)
+            ),
+            Self::OneStretchUsed { node, jumps } => write!(
+                f,
+                "the clock of node {node} jumped {}; the longest stretch without a jump is used throughout",
+                times(*jumps)
+            ),
         }
     }
+}
+
+fn times(jumps: usize) -> String {
+    if jumps == 1 { "once".to_owned() } else { format!("{jumps} times") }
 }

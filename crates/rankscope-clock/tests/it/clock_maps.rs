@@ -1,7 +1,7 @@
 //! Maps of wandering clocks: monotone, closer than the rounds they are made of, and right about how far off they are.
 
 use proptest::prelude::*;
-use rankscope_clock::nodes::{ClockFilter, NodeEstimate, NodeStep, Solution, smooth, smoothed_estimates};
+use rankscope_clock::nodes::{ClockFilter, NodeEstimate, NodeStep, Solution, joined, smooth, smoothed_estimates};
 use rankscope_clock::simulate::SimClock;
 use rankscope_clock::{HostInstant, Interval, NodeId, Rng};
 use rankscope_time::{ClockMap, HostClock, Rate, ReferenceClock, Span};
@@ -169,6 +169,52 @@ fn a_jump_ends_a_stretch_whether_seen_or_not() {
         let later = error_ns(&filter.map().unwrap(), &mut clock, jump_at_ns + WINDOW_NS);
         assert!(later.0.unsigned_abs() <= later.1, "{size_ns}: {} of {} ns", later.0, later.1);
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    /// A clock that was set costs the moment at which it was set, and nothing is surer than it is. Not within a second of a round's
+    /// instant: skews there are measured over that.
+    #[test]
+    fn a_jump_costs_the_moments_about_it(
+        round in 3i64..16, within_ns in prop_oneof![0i64..900_000_000, 3_100_000_000..WINDOW_NS], size_us in prop_oneof![-4_000_000i64..-50, 50i64..2_000_000],
+        seen: bool, seed: u64,
+    ) {
+        let (jump_at_ns, size_ns) = (EPOCH_NS + round * WINDOW_NS + within_ns, size_us * 1_000);
+        let mut clock = clock(seed).with_step(jump_at_ns, Span::from_nanos(size_ns));
+        let mut solutions = solutions(&estimates(&mut clock, 20, seed));
+        let at = HostInstant::from_nanos_since_epoch(clock.local_ns(jump_at_ns - 1) + 1);
+        if seen {
+            solutions[round as usize].steps.push(NodeStep { node: NODE, at, size: Span::from_nanos(size_ns) });
+        }
+        let stretches = smooth(NODE, &solutions, CHANGE_PPB_PER_S).unwrap();
+        prop_assume!(stretches.len() == 2);
+        let map = joined(&stretches).unwrap();
+        // An unseen jump may have been anywhere between two rounds.
+        let about_ns = 3 * size_ns.abs() + if seen { 100_000 } else { 2 * WINDOW_NS };
+        let mut rng = Rng::lane(seed, 7);
+        for _ in 0..400 {
+            let reference_ns = EPOCH_NS + rng.below(20 * WINDOW_NS as u64) as i64;
+            let (error, uncertainty) = error_ns(&map, &mut clock, reference_ns);
+            prop_assert!(error.unsigned_abs() <= uncertainty, "{} of {} ns", error, uncertainty);
+            if (reference_ns - jump_at_ns).abs() > about_ns {
+                prop_assert!(uncertainty < 3_000, "{} ns, {} ns from the jump", uncertainty, reference_ns - jump_at_ns);
+            }
+        }
+    }
+}
+
+/// Nothing is left between two jumps of a minute within a second, so there is no map of both.
+#[test]
+fn jumps_that_leave_no_room_are_refused() {
+    let mut clock = clock(3).with_step(EPOCH_NS + 10 * WINDOW_NS, Span::from_nanos(600_000_000_000));
+    let solutions = solutions(&estimates(&mut clock, 20, 3));
+    let stretches = smooth(NODE, &solutions, CHANGE_PPB_PER_S).unwrap();
+    assert_eq!(stretches.len(), 2);
+    assert!(joined(&stretches).is_none());
+    assert!(joined(&stretches[..1]).is_some_and(|map| map == stretches[0].map));
+    assert!(joined(&[]).is_none());
 }
 
 #[test]
