@@ -187,6 +187,9 @@ const EDGES: &[Edge] = &[
     ("rankscope-answers", "rankscope-time", "changes name ranks"),
     ("rankscope-job", "rankscope-pickle", "memory snapshots are pickles"),
     ("rankscope-job", "rankscope-tables", "a rank's tables travel in its part"),
+    ("rankscope-chakra", "rankscope-dispatch", "the program of a step, which it writes"),
+    ("rankscope-chakra", "rankscope-formats", "protobuf's wire format"),
+    ("rankscope-chakra", "rankscope-time", "ranks"),
     ("rankscope-profile", "rankscope-analyze", "writes its stacks and nestings"),
     ("rankscope-profile", "rankscope-trace", "names and arguments of spans"),
     ("rankscope-profile", "rankscope-formats", "protobuf's wire format"),
@@ -287,6 +290,7 @@ pub(crate) const PURE: &[&str] = &[
     "rankscope-execution",
     "rankscope-answers",
     "rankscope-profile",
+    "rankscope-chakra",
     "rankscope-document",
     "rankscope-compare",
     "rankscope-job",
@@ -312,6 +316,7 @@ pub(crate) const NATIVE: &[(&str, &str)] = &[
     ("rankscope-formats", "zstd is C, and wants a clang that knows the target"),
     ("rankscope-part-files", "zstd, as above"),
     ("rankscope-profile", "its protobuf is that of rankscope-formats, which brings zstd"),
+    ("rankscope-chakra", "its protobuf, as above"),
 ];
 
 /// Crates that are given paths by users. One function opens them.

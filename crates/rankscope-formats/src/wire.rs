@@ -276,6 +276,12 @@ impl Encoder {
         self
     }
 
+    /// A varint by itself, as packed lists have them.
+    pub fn bare_varint(&mut self, value: u64) -> &mut Self {
+        self.raw_varint(value);
+        self
+    }
+
     /// A field of type `double`.
     pub fn double(&mut self, field: u32, value: f64) -> &mut Self {
         self.raw_varint(u64::from(field) << 3 | 1);
@@ -306,6 +312,11 @@ impl Encoder {
     /// A nested message. Its length is known only afterwards: messages under 128 bytes get it patched in, longer ones are moved.
     pub fn message(&mut self, field: u32, fill: impl FnOnce(&mut Self)) -> &mut Self {
         self.raw_varint(u64::from(field) << 3 | 2);
+        self.delimited(fill)
+    }
+
+    /// A message behind its length, as files of many messages have them.
+    pub fn delimited(&mut self, fill: impl FnOnce(&mut Self)) -> &mut Self {
         let at = self.bytes.len();
         self.bytes.push(0);
         fill(self);

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use super::work::{LayerWork, Step, Transfer};
+use crate::Error;
 
 /// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -74,8 +75,9 @@ impl What {
         }
     }
 
-    /// The exchange it belongs to.
-    pub(super) fn transfer(self, work: &LayerWork) -> Option<&Transfer> {
+    /// The exchange of `work` that it belongs to.
+    #[must_use]
+    pub fn transfer(self, work: &LayerWork) -> Option<&Transfer> {
         match self {
             Self::PackThere | Self::ExchangeThere | Self::UnpackThere => Some(&work.there),
             Self::PackBack | Self::ExchangeBack | Self::UnpackBack => Some(&work.back),
@@ -92,21 +94,25 @@ impl fmt::Display for Label {
 }
 
 /// One operation, done by every rank of its stage.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Operation {
-    pub(super) label: Label,
-    /// The one of the same nano-batch before it.
-    pub(super) after: Option<usize>,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Operation {
+    /// Which.
+    pub label: Label,
+    /// The one of the same nano-batch before it, by its place in the program.
+    pub after: Option<usize>,
     /// Whether that one is of another stage, whose activations have to come over.
-    pub(super) handed_over: bool,
+    pub handed_over: bool,
 }
 
 /// Operations of a step, and the order in which each stage issues them.
-#[derive(Debug)]
-pub(super) struct Program {
-    pub(super) operations: Vec<Operation>,
-    /// By stage.
-    pub(super) issued: Vec<Vec<usize>>,
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Program {
+    /// Stage by stage; the first of a pass after the last of the pass that it follows.
+    pub operations: Vec<Operation>,
+    /// By stage, places in `operations`.
+    pub issued: Vec<Vec<usize>>,
 }
 
 /// Computation up to the next exchange, and that.
@@ -115,6 +121,15 @@ const MIDDLE: [What; 4] = [What::UnpackThere, What::Attention, What::PackBack, W
 const LAST: [What; 2] = [What::UnpackBack, What::After];
 
 impl Program {
+    /// The program of `step`.
+    ///
+    /// # Errors
+    /// [`Error::BadStep`].
+    pub fn new(step: &Step) -> Result<Self, Error> {
+        step.validate()?;
+        Ok(Self::of(step))
+    }
+
     pub(super) fn of(step: &Step) -> Self {
         let mut program = Self { operations: Vec::new(), issued: Vec::new() };
         for stage in 0..step.stages {

@@ -17,7 +17,7 @@ mod scene;
 mod work;
 
 pub use account::{Outcome, RankUse};
-pub use build::{Label, What};
+pub use build::{Label, Operation, Program, What};
 pub use cost::Machine;
 pub use microbatch::undispatched;
 pub use play::{Played, Wire, play};

@@ -9,7 +9,7 @@ use super::account::Outcome;
 use super::build::{Label, Operation, Program, What};
 use super::cost::Machine;
 use super::flows;
-use super::work::{LayerWork, Step, Transfer};
+use super::work::{Step, Transfer};
 use crate::Error;
 use crate::network::{Network, Prediction};
 
@@ -146,38 +146,23 @@ impl<'a> Player<'a> {
         let (end, met) = if operation.label.what.is_exchange() {
             self.exchange(&operation.label, &start)?
         } else {
-            (start.iter().enumerate().map(|(rank, start)| *start + self.takes(&operation.label, rank)).collect(), Vec::new())
+            (
+                start
+                    .iter()
+                    .enumerate()
+                    .map(|(rank, start)| *start + self.step.takes(&operation.label, rank, self.machine))
+                    .collect(),
+                Vec::new(),
+            )
         };
         queue.free.clone_from(&end);
         self.played[at] = Some(Played { label: operation.label, start, end, met });
         Ok(())
     }
 
-    fn work(&self, label: &Label) -> &'a LayerWork {
-        let microbatch = &self.step.microbatches[label.microbatch as usize];
-        match (&microbatch.backward, label.backward) {
-            (Some(backward), true) => backward,
-            _ => &microbatch.forward,
-        }
-    }
-
-    fn takes(&self, label: &Label, rank: usize) -> Span {
-        let work = self.work(label);
-        match label.what {
-            What::Before => work.before[rank],
-            What::Attention => work.attention[rank],
-            What::After => work.after[rank],
-            What::PackThere => self.machine.memory(work.there.pack_bytes[rank]),
-            What::UnpackThere => self.machine.memory(work.there.unpack_bytes[rank]),
-            What::PackBack => self.machine.memory(work.back.pack_bytes[rank]),
-            What::UnpackBack => self.machine.memory(work.back.unpack_bytes[rank]),
-            What::ExchangeThere | What::ExchangeBack => Span::ZERO,
-        }
-    }
-
     /// Ends of an exchange that the ranks post at `posted`, and when each had met its peers.
     fn exchange(&self, label: &Label, posted: &[Span]) -> Result<(Vec<Span>, Vec<Span>), Error> {
-        let Some(transfer) = label.what.transfer(self.work(label)) else { return Ok((posted.to_vec(), posted.to_vec())) };
+        let Some(transfer) = label.what.transfer(self.step.work(label)) else { return Ok((posted.to_vec(), posted.to_vec())) };
         let mut met = posted.to_vec();
         for &(from, to, _) in transfer.traffic.pairs() {
             let (from, to) = (from.0 as usize, to.0 as usize);

@@ -2,6 +2,8 @@
 
 use rankscope_time::{Rank, Span};
 
+use super::build::{Label, What};
+use super::cost::Machine;
 use crate::exchange::{Exchange, RankExchange, RowCopy, RowSum};
 use crate::{Error, Traffic};
 
@@ -121,6 +123,44 @@ impl Step {
     #[must_use]
     pub fn ranks(&self) -> usize {
         self.activation_bytes.len()
+    }
+
+    /// What a pass of the microbatch of `label` takes in every layer.
+    #[must_use]
+    pub fn work(&self, label: &Label) -> &LayerWork {
+        let microbatch = &self.microbatches[label.microbatch as usize];
+        match (&microbatch.backward, label.backward) {
+            (Some(backward), true) => backward,
+            _ => &microbatch.forward,
+        }
+    }
+
+    /// How long the operation of `label` keeps `rank` by itself; nothing for an exchange, which depends on others.
+    #[must_use]
+    pub fn takes(&self, label: &Label, rank: usize, machine: &Machine) -> Span {
+        let work = self.work(label);
+        match label.what {
+            What::Before => work.before[rank],
+            What::Attention => work.attention[rank],
+            What::After => work.after[rank],
+            What::ExchangeThere | What::ExchangeBack => Span::ZERO,
+            What::PackThere | What::UnpackThere | What::PackBack | What::UnpackBack => {
+                machine.memory(self.copied_bytes(label, rank))
+            }
+        }
+    }
+
+    /// What the operation of `label` reads and writes, if it is a copy.
+    #[must_use]
+    pub fn copied_bytes(&self, label: &Label, rank: usize) -> u64 {
+        let work = self.work(label);
+        match label.what {
+            What::PackThere => work.there.pack_bytes[rank],
+            What::UnpackThere => work.there.unpack_bytes[rank],
+            What::PackBack => work.back.pack_bytes[rank],
+            What::UnpackBack => work.back.unpack_bytes[rank],
+            What::Before | What::Attention | What::After | What::ExchangeThere | What::ExchangeBack => 0,
+        }
     }
 
     /// # Errors

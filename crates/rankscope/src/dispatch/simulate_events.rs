@@ -4,7 +4,7 @@ use crate::exit::ExitCode;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use rankscope_dispatch::events::{Machine, Outcome, RankUse, Scene, StepShape, Wire};
+use rankscope_dispatch::events::{Machine, Outcome, RankUse, Scene, Step, StepShape, Wire};
 use rankscope_dispatch::{Batch, Rows};
 use rankscope_formats::{Encoding, Format as TraceFormat, json, perfetto};
 use rankscope_plan_files::network::Known;
@@ -60,6 +60,9 @@ pub(crate) struct EventArgs {
     /// Write what was played as a timeline: .pftrace or .json, also .gz or .zst
     #[arg(long, value_name = "FILE", requires = "events")]
     timeline: Option<PathBuf>,
+    /// Write the step as Chakra execution traces for another simulator: PREFIX.0.et and so on, one for each rank of each stage
+    #[arg(long, value_name = "PREFIX", requires = "events")]
+    chakra: Option<PathBuf>,
     #[command(flatten)]
     network: NetworkArgs,
     #[command(flatten)]
@@ -109,6 +112,9 @@ pub(crate) fn run(input: &Path, args: &EventArgs, format: Format) -> Result<Exit
     if let Some(path) = &args.timeline {
         write_timeline(path, &scene.played, plans[0].batch.world_size())?;
     }
+    if let Some(prefix) = &args.chakra {
+        write_chakra(prefix, &scene.step, &machine)?;
+    }
     output::answer(&match format {
         Format::Json => played::document(&scene, &known).to_string(),
         Format::Table => drawn(&scene, &known),
@@ -130,6 +136,16 @@ fn write_timeline(path: &Path, outcome: &Outcome, ranks: u32) -> Result<()> {
         encoder.finish().map_err(anyhow::Error::from)
     })
     .with_context(|| path.display().to_string())
+}
+
+fn write_chakra(prefix: &Path, step: &Step, machine: &Machine) -> Result<()> {
+    let traces = rankscope_chakra::Traces::new(step, machine)?;
+    for npu in 0..traces.len() {
+        let mut name = prefix.as_os_str().to_owned();
+        name.push(format!(".{npu}.et"));
+        paths::write(Path::new(&name), &traces.write(npu))?;
+    }
+    Ok(())
 }
 
 /// Ranks listed for people; the others are in the JSON.

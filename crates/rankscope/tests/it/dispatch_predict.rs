@@ -138,6 +138,16 @@ fn a_step_is_played_and_its_timeline_can_be_read() {
     assert_eq!(spans, 9 * 4 * 2 * 3 * 2 * 3 * 2);
     let table = rankscope(&["dispatch", "simulate", &plan, "--events", "--flows"]);
     assert!(String::from_utf8_lossy(&table.stdout).contains("without a plan"));
+    let prefix = folder.path().join("chakra/step");
+    let words = ["--events", "--stages", "2", "--chakra", &prefix.display().to_string()];
+    let written = rankscope(&[&["dispatch", "simulate", &plan], &words[..]].concat());
+    assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
+    for npu in 0..8 {
+        let file = fs::read(folder.path().join(format!("chakra/step.{npu}.et"))).unwrap();
+        // The first message of each file is its version.
+        assert_eq!(file.get(..8), Some(b"\x07\x0a\x050.0.4".as_slice()), "{npu}");
+    }
+    assert_eq!(fs::read_dir(folder.path().join("chakra")).unwrap().count(), 8);
 }
 
 /// Traces of a job that runs every exchange of `prediction` in `steps` steps on NCCL. Rank 2 comes 3 ms late to everything; what
