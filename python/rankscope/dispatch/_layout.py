@@ -37,7 +37,7 @@ def laid_out(
             raise DocumentsError("`cp` is the degree of layout='zigzag'; other layouts have none")
         return _native.layout_documents(documents, rows, ranks, tokens_per_rank)
     if layout != "zigzag":
-        raise DocumentsError(f"no layout is called {layout!r}; there are 'even' and 'zigzag', and `shards` for any other")
+        raise DocumentsError(f"no layout is called {layout!r}; there are 'even', 'zigzag' and 'choose', and `shards` for any other")
     if tokens_per_rank is not None:
         raise DocumentsError("layout='zigzag' fills every rank alike: it takes no `tokens_per_rank`")
     degree = cp if cp is not None else ranks

@@ -29,13 +29,15 @@ def plan(
     cu_seqlens: Any = None,
     shards: Iterable[Iterable[Sequence[int]]] | None = None,
     ranks: int | None = None,
-    layout: Literal["even", "zigzag"] = "even",
+    layout: Literal["even", "zigzag", "choose"] = "even",
     cp: int | None = None,
     tokens_per_rank: int | None = None,
     mask: str = "causal",
     planner: Literal["bounded", "greedy", "exact"] = "bounded",
     eps: float = 0.05,
     tolerance: float = 0.1,
+    network: str | os.PathLike[str] | None = None,
+    attention_tflops: float = 400.0,
     weights: Sequence[float] = (),
     hidden_q: int = 4096,
     hidden_kv: int = 1024,
@@ -56,7 +58,12 @@ def plan(
 
     Lengths alone are spread over `ranks`: evenly, or filling each with `tokens_per_rank`; or, with `layout="zigzag"`, as Megatron and
     Transformer Engine do with context parallelism of degree `cp` (all ranks if not given): in 2 x cp chunks, of which every rank has
-    one from each end. Groups of `cp` ranks have a list of lengths each.
+    one from each end. Groups of `cp` ranks have a list of lengths each. With `layout="choose"` the plan says where documents should lie, too,
+    for loaders that are free to decide: it moves no more bytes than the plan of the documents as given, and often far fewer.
+    Ranks hold at most `tokens_per_rank`, or 1 % more than the mean; `shards()` has the answer.
+
+    With `network`, one of the known ones or a file, the plan is for the shortest forward pass there, by the model of `predict`, instead of for
+    the fewest bytes; `attention_tflops` is the speed of attention kernels.
 
     `hidden_q`, `hidden_kv` and `element_bytes` are the sizes of a row of queries and of keys on one rank. No rank computes more than
     `1 + eps` times its share, by its weight. Only `mask="causal"` is planned; 'full' and 'window' are refused, with the reason.
@@ -72,7 +79,8 @@ def plan(
             raise DocumentsError("`shards` say it all: documents and cu_seqlens are not taken beside them")
         laid_out = _layout.sharded(shards, rows, ranks)
     else:
-        laid_out = _layout.laid_out(_layout.documents(documents, cu_seqlens), rows, ranks, layout, cp, tokens_per_rank)
+        given = "even" if layout == "choose" else layout
+        laid_out = _layout.laid_out(_layout.documents(documents, cu_seqlens), rows, ranks, given, cp, tokens_per_rank)
     settings = {
         "planner": planner,
         "eps": eps,
@@ -80,6 +88,10 @@ def plan(
         "weights": list(weights),
         **caps,
         "search_steps": search_steps,
+        "choose": layout == "choose",
+        "tokens_per_rank": tokens_per_rank,
+        "network": None if network is None else _network(network),
+        "attention_tflops": attention_tflops,
     }
     return Plan(laid_out.planned(settings))
 

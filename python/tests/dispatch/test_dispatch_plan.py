@@ -37,12 +37,39 @@ def planned_by_command(tmp_path, documents, *words):
         (["--tokens-per-rank", "20000"], {"tokens_per_rank": 20_000}),
         (["--hidden-q", "8192", "--element-bytes", "4"], {"hidden_q": 8192, "element_bytes": 4}),
         (["--search-steps", "0"], {"search_steps": 0}),
+        (["--layout", "choose"], {"layout": "choose"}),
+        (["--layout", "choose", "--planner", "greedy"], {"layout": "choose", "planner": "greedy"}),
+        (["--layout", "choose", "--tokens-per-rank", "20000"], {"layout": "choose", "tokens_per_rank": 20_000}),
+        (["--network", "h100-ib400"], {"network": "h100-ib400"}),
+        (
+            ["--network", "h100-ib400", "--layout", "choose", "--attention-tflops", "300"],
+            {"network": "h100-ib400", "layout": "choose", "attention_tflops": 300},
+        ),
     ],
 )
 def test_a_plan_is_the_one_of_the_command(tmp_path, words, settings):
     right = planned_by_command(tmp_path, LENGTHS, "--ranks", "4", *words)
     plan = dispatch.plan(LENGTHS, ranks=4, **settings)
     assert without_time(plan.to_dict()) == without_time(right)
+
+
+def test_where_documents_should_lie_is_chosen():
+    lengths = [9_000, 1_000, 7_000, 3_000, 500, 8_500, 4_000, 6_000]
+    plan, given = dispatch.plan(lengths, ranks=4, layout="choose"), dispatch.plan(lengths, ranks=4)
+    assert plan.bytes <= given.bytes == plan.to_dict()["given_bytes"]
+    held = [0] * 4
+    for _, linear, _, tokens in plan.shards().tolist():
+        held[linear] += tokens
+    mean = sum(lengths) / 4
+    assert sum(held) == sum(lengths) and max(held) <= mean * 1.01 + 1
+    # Pieces that lie elsewhere are documents, too.
+    shards = [[(0, length)] for length in lengths]
+    assert dispatch.plan(shards=shards, ranks=4, layout="choose").bytes == plan.bytes
+    # What the documents themselves say of room holds.
+    said = dispatch.plan({"documents": lengths, "world_size": 4, "tokens_per_rank": 12_000}, layout="choose")
+    assert without_time(said.to_dict()) == without_time(
+        dispatch.plan(lengths, ranks=4, tokens_per_rank=12_000, layout="choose").to_dict()
+    )
 
 
 def test_a_file_of_the_command_is_taken_as_it_is(tmp_path):

@@ -43,7 +43,7 @@ pub(crate) fn layout_documents(
                 None => place_on_ranks(lists).map_err(plan)?,
             },
         };
-        laid_out(batch, rows)
+        Ok(laid_out(batch, rows)?.with_room(tokens_per_rank))
     })
 }
 

@@ -6,13 +6,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use rankscope_conformance::check::check_plan;
 use rankscope_dispatch::cost::Work;
-use rankscope_dispatch::planner::bounded::{Caps, Limits, Options, bounded, explain};
-use rankscope_dispatch::planner::{Prices, exact_raising, greedy, not_worse};
+use rankscope_dispatch::events::Machine;
+use rankscope_dispatch::planner::bounded::{Caps, Limits, Options, explain};
+use rankscope_dispatch::planner::{Goal, Pace, Prices, Remote, choose, exact_raising, greedy, not_worse};
 use rankscope_dispatch::{Batch, Direction, Error, Shard, binary};
 use rankscope_plan_files::exported::{self, Form};
 use rankscope_plan_files::plan::{self as file};
-use rankscope_plan_files::planned::{Answer, Planner};
-use rankscope_time::Rank;
+use rankscope_plan_files::planned::{Answer, Placement, Planner};
+use rankscope_time::{Rank, Span};
 
 use super::array::Array;
 use super::errors::{PlanError, export, plan, plan_file};
@@ -22,6 +23,8 @@ use super::{network, rank};
 #[pyclass(frozen, module = "rankscope._native.dispatch")]
 pub(crate) struct Plan {
     pub(super) file: file::Plan,
+    /// Tokens that a rank has room for, as far as documents say.
+    room: Option<u64>,
     made: Option<Made>,
 }
 
@@ -31,6 +34,23 @@ struct Made {
     options: Options,
     planner: Planner,
     elapsed: Duration,
+    placement: Placement,
+    /// What a layer's forward pass takes, where that was the goal.
+    forward: Option<Span>,
+}
+
+impl Made {
+    /// By the bounded planner in no time, from documents where they lie.
+    fn at_home(batch: &Batch, prices: Prices) -> Result<Self, Error> {
+        Ok(Self {
+            layout: at_home(batch)?,
+            options: Options::new(0.0, prices),
+            planner: Planner::Bounded,
+            elapsed: Duration::ZERO,
+            placement: Placement::Given,
+            forward: None,
+        })
+    }
 }
 
 /// What a plan must keep to.
@@ -45,6 +65,12 @@ struct Settings {
     cap_receive_bytes: Option<u64>,
     cap_buffer_bytes: Option<u64>,
     search_steps: Option<u32>,
+    /// Where documents lie is open.
+    choose: bool,
+    tokens_per_rank: Option<u64>,
+    /// The shortest time on the network of this name, or the one in these bytes of a file, is the goal.
+    network: Option<(String, Option<Vec<u8>>)>,
+    attention_tflops: f64,
 }
 
 /// Steps of the exact planner before it gives up: some seconds.
@@ -53,23 +79,31 @@ const EXACT_STEPS: u64 = 100_000_000;
 impl Plan {
     /// A plan that was not made here.
     pub(super) fn given(file: file::Plan) -> Self {
-        Self { file, made: None }
+        Self { file, room: None, made: None }
+    }
+
+    /// The same on ranks that have room for so many tokens.
+    pub(super) fn with_room(self, tokens_per_rank: Option<u64>) -> Self {
+        Self { room: tokens_per_rank, ..self }
     }
 
     /// Its figures; of a plan that was not made here, beside the same documents computed where they lie.
     fn json(&self, explained: bool) -> Result<String, Error> {
         let (batch, rows) = (&self.file.batch, &self.file.rows);
         let given;
-        let Made { layout, options, planner, elapsed } = match &self.made {
+        let made = match &self.made {
             Some(made) => made,
             None => {
-                let options = Options::new(0.0, Prices::of(rows));
-                given = Made { layout: at_home(batch)?, options, planner: Planner::Bounded, elapsed: Duration::ZERO };
+                given = Made::at_home(batch, Prices::of(rows))?;
                 &given
             }
         };
+        let (layout, options) = (&made.layout, &made.options);
         let moves = if explained { Some(explain(layout, batch, options)?) } else { None };
-        let answer = Answer::new(layout, batch, options, rows.element_bytes, *planner, *elapsed)?.explained(moves);
+        let answer = Answer::new(layout, batch, options, rows.element_bytes, made.planner, made.elapsed)?
+            .placed(made.placement)
+            .taking(made.forward)
+            .explained(moves);
         Ok(serde_json::to_string(&answer).expect("numbers, texts and lists of them are JSON"))
     }
 }
@@ -93,20 +127,70 @@ impl Settings {
         Options { eps: self.eps, prices, work: Work::Cells, weights, caps, search_steps }
     }
 
-    fn plan(&self, layout: &Batch, options: &Options) -> PyResult<(Planner, Batch)> {
-        let kept = |plan| not_worse(layout, plan, &options.work, &options.weights);
-        let planned = match self.planner.as_str() {
-            "bounded" => bounded(layout, options).map(|batch| (Planner::Bounded, batch)),
-            "greedy" => greedy(layout, self.tolerance).and_then(kept).map(|batch| (Planner::Greedy, batch)),
-            "exact" => Limits::new(layout, &options.work, options.eps, &options.weights)
-                .and_then(|limits| exact_raising(layout, options.prices, &limits, EXACT_STEPS))
-                .map(|batch| (Planner::Exact, batch)),
-            other => {
-                return Err(PlanError::new_err(format!("no planner is called {other}; there are bounded, greedy and exact")));
+    fn planner(&self) -> PyResult<Planner> {
+        match self.planner.as_str() {
+            "bounded" => Ok(Planner::Bounded),
+            "greedy" if self.network.is_none() => Ok(Planner::Greedy),
+            "exact" if self.network.is_none() => Ok(Planner::Exact),
+            "greedy" | "exact" => {
+                Err(PlanError::new_err("`network` is for the bounded planner: the others do not look at time"))
             }
-        };
-        planned.map_err(plan)
+            other => Err(PlanError::new_err(format!("no planner is called {other}; there are bounded, greedy and exact"))),
+        }
     }
+
+    /// By the planner that is asked for; the bounded one looks for what is the goal.
+    fn plan(&self, planner: Planner, layout: &Batch, options: &Options, goal: Goal<'_>) -> Result<Batch, Error> {
+        match planner {
+            Planner::Greedy => not_worse(layout, greedy(layout, self.tolerance)?, &options.work, &options.weights),
+            Planner::Exact => {
+                let limits = Limits::new(layout, &options.work, options.eps, &options.weights)?;
+                exact_raising(layout, options.prices, &limits, EXACT_STEPS)
+            }
+            _ => goal.plan(layout, options),
+        }
+    }
+
+    /// Where documents lie, how they came there, and who computes them.
+    fn placed(
+        &self,
+        planner: Planner,
+        given: Batch,
+        room: Option<u64>,
+        options: &Options,
+        goal: Goal<'_>,
+    ) -> Result<Placed, Error> {
+        if !self.choose {
+            let plan = self.plan(planner, &given, options, goal)?;
+            return Ok(Placed { layout: given, plan, placement: Placement::Given });
+        }
+        let chosen = choose(&given, self.tokens_per_rank.or(room), options, goal)?;
+        let given_bytes = chosen.given.map(|plan| Remote::of(&plan).bytes(options.prices));
+        let plan = match planner {
+            Planner::Bounded => chosen.plan,
+            _ => self.plan(planner, &chosen.layout, options, goal)?,
+        };
+        Ok(Placed { layout: chosen.layout, plan, placement: Placement::Chosen { given_bytes } })
+    }
+
+    /// A rank of weight 1.
+    fn machine(&self) -> PyResult<Machine> {
+        if !(1e-9..1e6).contains(&self.attention_tflops) {
+            return Err(PlanError::new_err(format!(
+                "attention_tflops {}: a speed is above zero, such as 400",
+                self.attention_tflops
+            )));
+        }
+        let attention_flops_per_second = (self.attention_tflops * 1e12) as u64;
+        Ok(Machine { attention_flops_per_second, ..Machine::H100 })
+    }
+}
+
+/// A layout, how documents came to lie there, and its plan.
+struct Placed {
+    layout: Batch,
+    plan: Batch,
+    placement: Placement,
 }
 
 /// The plan in a file's bytes: JSON, or the compact form.
@@ -120,12 +204,18 @@ impl Plan {
     /// The same documents, computed where the settings allow.
     fn planned(&self, py: Python<'_>, settings: Settings) -> PyResult<Self> {
         py.detach(|| {
-            let (layout, rows) = (self.file.batch.clone(), self.file.rows);
-            let options = settings.options(Prices::of(&rows));
+            let (given, rows) = (self.file.batch.clone(), self.file.rows);
+            let (options, planner, machine) = (settings.options(Prices::of(&rows)), settings.planner()?, settings.machine()?);
+            let known = settings.network.as_ref().map(|(name, bytes)| network::known(name, bytes.as_deref())).transpose()?;
+            let pace = known.as_ref().map(|known| Pace { network: &known.network, machine: &machine, rows: &rows });
+            let goal = pace.map_or(Goal::FewestBytes, Goal::ShortestTime);
             let started = Instant::now();
-            let (planner, batch) = settings.plan(&layout, &options)?;
+            let Placed { layout, plan: batch, placement } =
+                settings.placed(planner, given, self.room, &options, goal).map_err(plan)?;
             let elapsed = started.elapsed();
-            Ok(Self { file: file::Plan { batch, rows }, made: Some(Made { layout, options, planner, elapsed }) })
+            let forward = pace.map(|pace| pace.forward(&batch, &options)).transpose().map_err(plan)?;
+            let made = Made { layout, options, planner, elapsed, placement, forward };
+            Ok(Self { file: file::Plan { batch, rows }, room: self.room, made: Some(made) })
         })
     }
 
