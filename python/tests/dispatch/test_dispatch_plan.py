@@ -64,7 +64,8 @@ def test_where_documents_should_lie_is_chosen():
     assert sum(held) == sum(lengths) and max(held) <= mean * 1.01 + 1
     # Pieces that lie elsewhere are documents, too.
     shards = [[(0, length)] for length in lengths]
-    assert dispatch.plan(shards=shards, ranks=4, layout="choose").bytes == plan.bytes
+    moved, stays = (dispatch.plan(shards=shards, ranks=4, layout=layout).bytes for layout in ("choose", "even"))
+    assert moved < stays
     # What the documents themselves say of room holds.
     said = dispatch.plan({"documents": lengths, "world_size": 4, "tokens_per_rank": 12_000}, layout="choose")
     assert without_time(said.to_dict()) == without_time(
