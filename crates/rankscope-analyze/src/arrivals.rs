@@ -3,6 +3,7 @@
 use rankscope_collectives::Kind;
 use rankscope_time::{ClockMap, RankClock, ReferenceClock};
 
+use crate::Order;
 use crate::intervals::Length;
 
 /// Who waits for whom in a collective.
@@ -37,10 +38,8 @@ pub struct Arrival {
     pub row: usize,
     /// Index of the collective among all instances.
     pub instance: u32,
-    /// Indices of the ranks, first to come first.
-    pub order: Vec<u32>,
-    /// How long each of them waited for the last, in that order.
-    pub wait_ns: Vec<i64>,
+    /// Who came when.
+    pub order: Order,
     /// First arrival, on the job's clock.
     pub start_ns: i64,
     /// The shortest stay of any rank: what remained once everybody had come. No clock but the rank's own is in it. Of a message,
@@ -57,8 +56,8 @@ pub struct Arrival {
 impl Arrival {
     /// The ranks with the moments they came, on the job's clock, first to come first.
     pub(crate) fn comings(&self) -> impl DoubleEndedIterator<Item = (usize, i64)> {
-        let last_ns = self.start_ns.saturating_add(self.wait_ns.first().copied().unwrap_or(0));
-        self.order.iter().zip(&self.wait_ns).map(move |(rank, wait)| (*rank as usize, last_ns.saturating_sub(*wait)))
+        let last_ns = self.start_ns.saturating_add(self.order.wait_ns(0));
+        self.order.iter().map(move |(rank, wait_ns)| (rank, last_ns.saturating_sub(wait_ns)))
     }
 }
 
@@ -94,7 +93,7 @@ pub(crate) fn by_rank(arrivals: &[Arrival], ranks: usize) -> Vec<RankArrivals> {
             sums[rank].matched += 1;
             waits[rank].add(arrival.start_ns, (came_ns, end_ns));
         }
-        sums[arrival.order[0] as usize].first += 1;
+        sums[arrival.order.at(0).0].first += 1;
         sums[last].last += 1;
         // The one before the last waited just for the last.
         delays[last].add(arrival.start_ns, (before_ns, end_ns));

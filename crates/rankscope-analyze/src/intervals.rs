@@ -33,6 +33,11 @@ impl Intervals {
         Self { list }
     }
 
+    /// Its intervals, in order.
+    pub(crate) fn as_slice(&self) -> &[(i64, i64)] {
+        &self.list
+    }
+
     /// The union of both.
     pub fn union(&self, other: &Self) -> Self {
         Self::union_of(self.list.iter().chain(&other.list).copied())

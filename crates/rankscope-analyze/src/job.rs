@@ -1,12 +1,13 @@
 //! All ranks together: the windows they are accounted over, their collectives, who is late, and the other answers.
 
-use rankscope_collectives::{Matched, RankCollectives};
+use rankscope_collectives::{Kind, Matched, RankCollectives};
 
 use crate::arrivals::{Arrival, Map};
 use crate::lateness::{Scene, Stages, judge};
 use crate::table::table;
 use crate::{
-    Accounting, CollectiveRow, CollectiveTable, Finding, PlacedRank, RankReport, Verdict, WindowKind, Windows, findings,
+    Accounting, CollectiveRow, CollectiveTable, ExposedTimes, Finding, PlacedRank, RankReport, Verdict, WindowKind, Windows,
+    findings,
 };
 
 /// The ranks of a job, their clocks, and what the clocks leave open. Lists are by rank, in one order.
@@ -48,7 +49,7 @@ pub fn analyze(input: JobInput<'_>) -> Job {
     let mut ranks: Vec<PlacedRank> = placed().map(|(report, map)| PlacedRank::of(report, map)).collect();
     let windows = if input.comparable { Windows::of(&ranks) } else { Windows::apart() };
     ranks.iter_mut().zip(placed()).for_each(|(rank, (report, map))| rank.account(report, map, &windows));
-    let exposed: Vec<&[i64]> = reports.iter().map(|report| report.exposed_ns.as_slice()).collect();
+    let exposed: Vec<&ExposedTimes> = reports.iter().map(|report| &report.exposed_ns).collect();
     let collectives = table(input.collectives, input.matched, maps, &exposed);
     let verdict = verdict(&input, &ranks, &collectives, &windows);
     let findings = findings::findings(&ranks, &collectives);
@@ -86,7 +87,7 @@ fn verdict(input: &JobInput<'_>, ranks: &[PlacedRank], table: &CollectiveTable, 
 
 /// When `rank` sent or received, on its own clock, in order.
 fn messages(rank: &RankCollectives) -> Vec<i64> {
-    let all = 0..rank.collectives.len();
+    let all = if rank.collectives.may_have(Kind::is_message) { 0..rank.collectives.len() } else { 0..0 };
     let messages = all.filter(|at| rank.collectives.operation(*at).kind.is_message());
     messages.map(|at| rank.collectives.start_ns(at)).collect()
 }

@@ -164,9 +164,8 @@ impl Court<'_> {
         let sampling_ns = evidence::half_width(&by_round);
         let clocks_ns = open_ns.saturating_mul(own(0).iter().count() as i64);
         let sooner_ns = own(open_ns).length_ns();
-        let last =
-            self.judged.iter().filter(|one| one.arrival.order.last().is_some_and(|last| *last as usize == rank)).count() as u64;
-        let of = self.judged.iter().filter(|one| one.arrival.order.contains(&(rank as u32))).count() as u64;
+        let last = self.judged.iter().filter(|one| one.arrival.order.last() == Some(rank)).count() as u64;
+        let of = self.judged.iter().filter(|one| one.arrival.order.iter().any(|(one, _)| one == rank)).count() as u64;
         Late {
             rank,
             delay_wall_ns,
@@ -213,8 +212,7 @@ mod tests {
         let arrival = |at: i64| Arrival {
             row: 0,
             instance: at as u32,
-            order: vec![0, 1],
-            wait_ns: vec![late_ns + at % 3 * (late_ns / 50), 0],
+            order: crate::Order::of([(0, late_ns + at % 3 * (late_ns / 50)), (1, 0)].into_iter()),
             start_ns: at * 20_000_000,
             transfer_ns: 100_000,
             end_skew_ns: 0,

@@ -3,24 +3,36 @@
 //! The stays of a rank lie together, and those of a collective do not: a thousand ranks have them in a thousand places. So collectives that
 //! follow each other are gone through together, rank by rank, and each is put in order afterwards. Nothing is said here of what follows.
 
-use rankscope_collectives::{Instance, Kind, RankCollectives};
+use rankscope_collectives::{Instance, Kind, RankCollectives, Stretch};
 use rankscope_time::{ClockCursor, Instant, RankClock, ReferenceClock};
 
 use crate::arrivals::{Arrival, Map, Waiting};
 use crate::radix::sort_by_bits;
+use crate::{ExposedTimes, Order};
 
 /// Lines up the members of collectives on the job's clock, one collective after the other.
 #[derive(Debug)]
 pub struct Lineup<'a> {
     ranks: &'a [RankCollectives],
     /// By rank, the exposed time of each of its collectives; none where nobody asks.
-    exposed_ns: &'a [&'a [i64]],
+    exposed_ns: &'a [&'a ExposedTimes],
     /// By rank.
     clocks: Vec<ClockCursor<'a, RankClock, ReferenceClock>>,
     /// By collective and member when it came, and what else is known of each collective: room that is used again.
     came_ns: Vec<i64>,
     seen: Vec<Seen>,
     keys: Keys,
+    columns: Columns,
+}
+
+/// Of one rank's stays in collectives that are gone through together, where each is in its list, when it began, how long it was and
+/// how much of it was exposed.
+#[derive(Debug, Default)]
+struct Columns {
+    places: Vec<u64>,
+    starts_ns: Vec<u64>,
+    stays_ns: Vec<u64>,
+    exposed_ns: Vec<u64>,
 }
 
 /// What the members of one collective have in sum.
@@ -79,9 +91,17 @@ impl<'a> Lineup<'a> {
     }
 
     /// The same where `exposed_ns` gives, by rank, the exposed time of each of its collectives.
-    pub(crate) fn with_exposed(ranks: &'a [RankCollectives], maps: &[&'a Map], exposed_ns: &'a [&'a [i64]]) -> Self {
+    pub(crate) fn with_exposed(ranks: &'a [RankCollectives], maps: &[&'a Map], exposed_ns: &'a [&'a ExposedTimes]) -> Self {
         let clocks = maps.iter().map(|map| map.cursor()).collect();
-        Self { ranks, exposed_ns, clocks, came_ns: Vec::new(), seen: Vec::new(), keys: Keys::default() }
+        Self {
+            ranks,
+            exposed_ns,
+            clocks,
+            came_ns: Vec::new(),
+            seen: Vec::new(),
+            keys: Keys::default(),
+            columns: Columns::default(),
+        }
     }
 
     /// Lines up the members of each of `instances`, and hands what came of it to `then`, in their order.
@@ -116,25 +136,48 @@ impl<'a> Lineup<'a> {
         self.seen.resize(tile.len(), Seen::NOTHING);
         // All of it is written over.
         self.came_ns.resize(tile.len() * (members + APART), 0);
-        for place in 0..members {
-            let came = self.came_ns[place..].iter_mut().step_by(members + APART);
-            for ((instance, seen), came) in tile.iter().zip(&mut self.seen).zip(came) {
-                let member = &instance.members[place];
-                let (rank, at) = (member.rank(), member.collective());
-                let own = &self.ranks[rank].collectives;
-                let (start_ns, end_ns) = own.stamps_ns(at);
-                let clock = &mut self.clocks[rank];
-                let mut mapped = |ns: i64| clock.map(Instant::from_nanos_since_epoch(ns)).nanos_since_epoch();
-                *came = mapped(start_ns);
-                let (end_ns, dur_ns) = (mapped(end_ns), end_ns - start_ns);
-                seen.ended_ns = (seen.ended_ns.0.min(end_ns), seen.ended_ns.1.max(end_ns));
-                seen.shortest_ns = seen.shortest_ns.min(dur_ns);
-                seen.stays.stay_ns = seen.stays.stay_ns.saturating_add(dur_ns);
-                seen.stays.exposed_ns += self.exposed_ns.get(rank).and_then(|own| own.get(at)).copied().unwrap_or(0);
-                // Of what is no message it is enough that one member tells what it is.
-                if seen.kind == Kind::Unknown || seen.kind.is_point_to_point() {
-                    seen.take_kind(own.operation(at).kind, rank, dur_ns);
+        match Stretch::of(tile.iter()) {
+            Some(stretch) => (0..members).for_each(|place| {
+                stretch.places(place, &mut self.columns.places);
+                self.take_up(stretch.rank(place), place, 0, members);
+            }),
+            None => (0..members).for_each(|place| {
+                for (at, instance) in tile.iter().enumerate() {
+                    let member = instance.members.at(place);
+                    self.columns.places.clear();
+                    self.columns.places.push(member.collective() as u64);
+                    self.take_up(member.rank(), place, at, members);
                 }
+            }),
+        }
+    }
+
+    /// Takes up the stays of a rank whose places are told, in the collectives from the one at `first` of the tile on, among whose
+    /// `members` it stands at `place`.
+    fn take_up(&mut self, rank: usize, place: usize, first: usize, members: usize) {
+        let Columns { places, starts_ns, stays_ns, exposed_ns } = &mut self.columns;
+        let own = &self.ranks[rank].collectives;
+        own.gather(places, starts_ns, stays_ns);
+        exposed_ns.clear();
+        match self.exposed_ns.get(rank) {
+            Some(times) => times.gather(places, exposed_ns),
+            None => exposed_ns.resize(places.len(), 0),
+        }
+        let clock = &mut self.clocks[rank];
+        let mut mapped = |ns: i64| clock.map(Instant::from_nanos_since_epoch(ns)).nanos_since_epoch();
+        let came = self.came_ns[first * (members + APART) + place..].iter_mut().step_by(members + APART);
+        let stamps = starts_ns.iter().zip(&*stays_ns).zip(&*exposed_ns).zip(&*places);
+        for ((seen, came), (((start_ns, stay_ns), exposed_ns), at)) in self.seen[first..].iter_mut().zip(came).zip(stamps) {
+            let (start_ns, dur_ns) = (start_ns.cast_signed(), stay_ns.cast_signed());
+            *came = mapped(start_ns);
+            let end_ns = mapped(start_ns.wrapping_add(dur_ns));
+            seen.ended_ns = (seen.ended_ns.0.min(end_ns), seen.ended_ns.1.max(end_ns));
+            seen.shortest_ns = seen.shortest_ns.min(dur_ns);
+            seen.stays.stay_ns = seen.stays.stay_ns.saturating_add(dur_ns);
+            seen.stays.exposed_ns += exposed_ns.cast_signed();
+            // Of what is no message it is enough that one member tells what it is.
+            if seen.kind == Kind::Unknown || seen.kind.is_point_to_point() {
+                seen.take_kind(own.operation(*at as usize).kind, rank, dur_ns);
             }
         }
     }
@@ -146,23 +189,23 @@ impl<'a> Lineup<'a> {
         // Equal arrivals stand in order of rank, so that the same input gives the same answer.
         let (came_ns, places) = in_order(&self.came_ns[at * (members.len() + APART)..][..members.len()], &mut self.keys);
         let last_ns = came_ns.last().copied().unwrap_or(0);
-        let order: Vec<u32> = places.iter().map(|place| members[*place as usize].rank() as u32).collect();
-        let wait_ns: Vec<i64> = came_ns.iter().map(|came_ns| last_ns - came_ns).collect();
+        let comings = places.iter().zip(came_ns);
+        let order = Order::of(comings.map(|(place, came_ns)| (members.rank(*place as usize) as u32, last_ns - came_ns)));
         let waiting = Waiting::of(kind);
-        let waited = |rank: u32| order.iter().position(|other| *other == rank).map_or(0, |at| wait_ns[at]);
+        let waited = |rank: u32| order.iter().find(|(other, _)| *other == rank as usize).map_or(0, |(_, wait_ns)| wait_ns);
         let transfer_ns = match waiting {
             Waiting::Pairwise => receiver.map_or(0, |(rank, dur_ns)| (dur_ns - waited(rank)).max(0)),
             _ if members.is_empty() => 0,
             _ => shortest_ns,
         };
         let step = places.first().and_then(|place| {
-            let first = &members[*place as usize];
+            let first = members.at(*place as usize);
             let of_rank = &self.ranks[first.rank()];
             of_rank.step_at(of_rank.collectives.start_ns(first.collective()))
         });
         let start_ns = came_ns.first().copied().unwrap_or(0);
         let end_skew_ns = if members.is_empty() { 0 } else { ended_ns.1 - ended_ns.0 };
-        Arrival { row: 0, instance: 0, order, wait_ns, start_ns, transfer_ns, end_skew_ns, waiting, step }
+        Arrival { row: 0, instance: 0, order, start_ns, transfer_ns, end_skew_ns, waiting, step }
     }
 }
 

@@ -1,7 +1,9 @@
-//! Sets of time that are kept: half as large as [`Intervals`], exact, and only asked how long they are within a window.
+//! Sets of time that are kept: a quarter as large as [`Intervals`], exact, and only asked how long they are within a window.
 //!
-//! A rank's intervals follow each other closely and are short, so a gap and a length of 32 bits each say where the next one is.
-//! Every so many, and wherever one of the two does not fit, an interval is kept whole.
+//! A rank's intervals follow each other closely and are short, so a gap and a length of few bits each say where the next one is.
+//! Every so many an interval is kept whole.
+
+use rankscope_collectives::Column;
 
 use crate::Intervals;
 
@@ -9,8 +11,9 @@ use crate::Intervals;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Packed {
     blocks: Vec<Block>,
-    /// Gap before and length of each interval that is not the first of its block.
-    steps: Vec<(u32, u32)>,
+    /// Of each interval that is not the first of its block, the gap before it and its length.
+    gaps_ns: Column,
+    lengths_ns: Column,
 }
 
 /// Intervals that are counted on from one that is kept whole.
@@ -18,35 +21,31 @@ pub(crate) struct Packed {
 struct Block {
     start_ns: i64,
     end_ns: i64,
-    /// Where its steps begin.
-    steps: usize,
 }
 
-/// Intervals of a block at most.
-const BLOCK_MAX: usize = 64;
+/// Intervals of a block, but for the last one.
+const BLOCK: usize = 64;
 
 impl Packed {
     /// The same set.
     pub(crate) fn of(set: &Intervals) -> Self {
         let mut packed = Self::default();
-        packed.steps.reserve_exact(set.iter().count());
-        let mut at_ns = 0;
-        for (start_ns, end_ns) in set.iter() {
-            let open = packed.blocks.last().filter(|block| packed.steps.len() - block.steps < BLOCK_MAX - 1);
-            match open.and_then(|_| Some((apart(at_ns, start_ns)?, apart(start_ns, end_ns)?))) {
-                Some(step) => packed.steps.push(step),
-                None => packed.blocks.push(Block { start_ns, end_ns, steps: packed.steps.len() }),
-            }
-            at_ns = end_ns;
+        for block in set.as_slice().chunks(BLOCK) {
+            let (start_ns, end_ns) = block[0];
+            packed.blocks.push(Block { start_ns, end_ns });
+            let gap = |pair: &[(i64, i64)]| pair[1].0.wrapping_sub(pair[0].1).cast_unsigned();
+            packed.gaps_ns.extend(block.windows(2).map(gap));
+            packed.lengths_ns.extend(block[1..].iter().map(|(from, to)| to.wrapping_sub(*from).cast_unsigned()));
         }
         packed.blocks.shrink_to_fit();
-        packed.steps.shrink_to_fit();
+        packed.gaps_ns.shrink_to_fit();
+        packed.lengths_ns.shrink_to_fit();
         packed
     }
 
     /// The same set.
     pub(crate) fn unpacked(&self) -> Intervals {
-        let mut list = Vec::with_capacity(self.blocks.len() + self.steps.len());
+        let mut list = Vec::with_capacity(self.blocks.len() + self.gaps_ns.len());
         list.extend(self.starting_at(0));
         Intervals::in_order(list)
     }
@@ -102,10 +101,9 @@ impl Packed {
 
     /// Its intervals from the block numbered `first` on, in order.
     fn starting_at(&self, first: usize) -> Unpacking<'_> {
-        let mut blocks = self.blocks[first..].iter();
-        let steps = [].iter();
-        let block = blocks.next();
-        Unpacking { set: self, block, blocks, steps, at_ns: 0 }
+        let room = [0; BLOCK - 1];
+        let (blocks, behind) = (self.blocks[first..].iter(), first * (BLOCK - 1));
+        Unpacking { set: self, blocks, behind, gaps_ns: room, lengths_ns: room, next: 0, end: 0, at_ns: 0 }
     }
 }
 
@@ -113,11 +111,14 @@ impl Packed {
 #[derive(Clone, Debug)]
 struct Unpacking<'a> {
     set: &'a Packed,
-    /// The block that is begun next, and those behind it.
-    block: Option<&'a Block>,
+    /// The blocks that are not begun, and where the steps of the first of them are.
     blocks: std::slice::Iter<'a, Block>,
-    /// What is left of the block that was begun.
-    steps: std::slice::Iter<'a, (u32, u32)>,
+    behind: usize,
+    /// Steps of the one that was begun, those that are left of them, and where the last interval ended.
+    gaps_ns: [u64; BLOCK - 1],
+    lengths_ns: [u64; BLOCK - 1],
+    next: usize,
+    end: usize,
     at_ns: i64,
 }
 
@@ -125,23 +126,20 @@ impl Iterator for Unpacking<'_> {
     type Item = (i64, i64);
 
     fn next(&mut self) -> Option<(i64, i64)> {
-        if let Some((gap, length)) = self.steps.next() {
-            let start_ns = self.at_ns + i64::from(*gap);
-            self.at_ns = start_ns + i64::from(*length);
+        if self.next < self.end {
+            let start_ns = self.at_ns.wrapping_add_unsigned(self.gaps_ns[self.next]);
+            self.at_ns = start_ns.wrapping_add_unsigned(self.lengths_ns[self.next]);
+            self.next += 1;
             return Some((start_ns, self.at_ns));
         }
-        let block = self.block?;
-        self.block = self.blocks.next();
-        let until = self.block.map_or(self.set.steps.len(), |next| next.steps);
-        self.steps = self.set.steps[block.steps..until].iter();
+        let block = self.blocks.next()?;
+        (self.next, self.end) = (0, (self.set.gaps_ns.len() - self.behind).min(BLOCK - 1));
+        self.set.gaps_ns.read(self.behind, &mut self.gaps_ns[..self.end]);
+        self.set.lengths_ns.read(self.behind, &mut self.lengths_ns[..self.end]);
+        self.behind += self.end;
         self.at_ns = block.end_ns;
         Some((block.start_ns, block.end_ns))
     }
-}
-
-/// How long after `from_ns` it is `to_ns`, if that fits.
-fn apart(from_ns: i64, to_ns: i64) -> Option<u32> {
-    u32::try_from(to_ns.checked_sub(from_ns)?).ok()
 }
 
 #[cfg(test)]
@@ -195,6 +193,6 @@ mod tests {
     #[test]
     fn close_intervals_take_little() {
         let packed = Packed::of(&Intervals::union_of((0..64_000).map(|at| (at * 10, at * 10 + 5))));
-        assert_eq!((packed.blocks.len(), packed.steps.len()), (1_000, 63_000));
+        assert_eq!((packed.blocks.len(), packed.gaps_ns.len()), (1_000, 63_000));
     }
 }

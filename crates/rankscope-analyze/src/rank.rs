@@ -6,7 +6,9 @@
 use rankscope_collectives::RankCollectives;
 use rankscope_trace::Trace;
 
-use crate::{Accounting, Class, Classes, Copies, HotName, Side, StepSource, StepWindow, Work, exposed, hot, steps};
+use crate::{
+    Accounting, Class, Classes, Copies, ExposedTimes, HotName, Side, StepSource, StepWindow, Work, exposed, hot, steps,
+};
 
 /// Everything known about one rank by itself. Times are on its own clock, in nanoseconds since the epoch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,7 +29,7 @@ pub struct RankReport {
     /// What ran, by name, longest first.
     pub names: Vec<HotName>,
     /// Exposed time of each of its collectives, in their order.
-    pub exposed_ns: Vec<i64>,
+    pub exposed_ns: ExposedTimes,
 }
 
 impl RankReport {
@@ -65,13 +67,14 @@ impl RankReport {
         self.step_source = if self.steps.is_empty() { later.step_source } else { self.step_source };
         steps::join(&mut self.steps, later.steps);
         hot::join(&mut self.names, later.names);
-        self.exposed_ns.append(&mut later.exposed_ns);
+        self.exposed_ns.extend(later.exposed_ns.iter());
+        self.exposed_ns.shrink_to_fit();
     }
 
     fn without_work(self) -> Self {
         let nothing = |(from, _): (i64, i64)| (from, from);
         let recorded_ns = self.recorded_ns.into_iter().map(nothing).collect();
-        let exposed_ns = vec![0; self.exposed_ns.len()];
+        let exposed_ns = self.exposed_ns.iter().map(|_| 0).collect();
         Self { side: self.side, recorded_ns, exposed_ns, ..Self::default() }
     }
 }

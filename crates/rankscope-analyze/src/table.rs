@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rankscope_collectives::{CollectiveStay, Group, Instance, Kind, Matched, Operation, RankCollectives};
 use rustc_hash::FxHashMap;
 
+use crate::ExposedTimes;
 use crate::arrivals::{Arrival, Map, RankArrivals, Waiting, by_rank};
 use crate::lineup::{Lineup, Stays};
 
@@ -128,7 +129,12 @@ impl Rows {
 }
 
 /// Builds the table. `exposed_ns` gives, by rank, the exposed time of each of its collectives.
-pub(crate) fn table(ranks: &[RankCollectives], matched: &Matched, maps: &[&Map], exposed_ns: &[&[i64]]) -> CollectiveTable {
+pub(crate) fn table(
+    ranks: &[RankCollectives],
+    matched: &Matched,
+    maps: &[&Map],
+    exposed_ns: &[&ExposedTimes],
+) -> CollectiveTable {
     let mut rows = Rows::default();
     let mut sums: Vec<Sums> = Vec::new();
     let mut table = CollectiveTable::default();
@@ -197,7 +203,7 @@ fn lacking(instance: &Instance, arrival: &Arrival, first: CollectiveStay<'_>, gr
     Lacking {
         name: first.name.clone(),
         group: group_name(group),
-        present: instance.members.iter().map(|member| member.rank()).collect(),
+        present: instance.members.ranks().collect(),
         absent: instance.absent.to_vec(),
         start_ns: arrival.start_ns,
     }
@@ -250,9 +256,9 @@ impl Sums {
     fn add_arrival(&mut self, arrival: &Arrival) {
         self.row.matched += 1;
         self.transfer_ns = self.transfer_ns.saturating_add(arrival.transfer_ns);
-        let waited: i64 = arrival.wait_ns.iter().fold(0, |sum, wait| sum.saturating_add(*wait));
-        self.wait_parts += parts(waited.into(), arrival.wait_ns.len() as i128);
-        self.start_skew_ns = self.start_skew_ns.saturating_add(arrival.wait_ns.first().copied().unwrap_or(0));
+        let waited: i64 = arrival.order.iter().fold(0, |sum, (_, wait_ns)| sum.saturating_add(wait_ns));
+        self.wait_parts += parts(waited.into(), arrival.order.len() as i128);
+        self.start_skew_ns = self.start_skew_ns.saturating_add(arrival.order.wait_ns(0));
         self.row.end_skew_ns_max = self.row.end_skew_ns_max.max(Some(arrival.end_skew_ns));
         if let Some(bytes) = self.row.bytes.filter(|_| arrival.transfer_ns > 0) {
             // Bytes a nanosecond are 1e9 bytes a second.

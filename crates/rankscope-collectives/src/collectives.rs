@@ -1,8 +1,7 @@
 //! One rank's collectives, in columns.
 //!
-//! A job has millions of them, so each takes some 18 bytes: a rank does the same few operations in the same few groups, which are kept once;
-//! stamps are counted on from one before them, and a stay is short. What does not fit makes its column wide, of that rank alone. Nothing is
-//! rounded, sorted or left out.
+//! A job has millions of them, so each takes some 6 bytes: a rank does the same few operations in the same few groups, which are kept once,
+//! and of the rest a [`Column`] keeps what cannot be foreseen. Nothing is rounded, sorted or left out.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,24 +10,19 @@ use rankscope_trace::SpanId;
 use rustc_hash::FxHashMap;
 
 use crate::column::Column;
-use crate::{CollectiveStay, LocalCollective, Operation, Sequence};
+use crate::{CollectiveStay, Kind, LocalCollective, Operation, Sequence};
 
 /// One rank's collectives, in an order that whoever makes them chooses.
 #[derive(Clone, Default)]
 pub struct Collectives {
     shapes: Shapes,
     /// By collective, the number of its shape.
-    shape: Column<u16>,
-    spans: Vec<SpanId>,
-    /// Where every so many begin, and how long after that each does.
-    bases_ns: Vec<i64>,
-    after_ns: Column<u32>,
-    stays_ns: Column<u32>,
-    sequences: Column<u32>,
+    shape: Column,
+    spans: Column,
+    starts_ns: Column,
+    stays_ns: Column,
+    sequences: Column,
 }
-
-/// Collectives that are counted on from one stamp.
-const RUN: usize = 64;
 
 /// Some collectives in columns, but for what they do.
 #[derive(Clone, Copy, Debug)]
@@ -44,30 +38,13 @@ pub struct StayColumns<'a> {
 }
 
 impl Collectives {
-    /// None yet, with room for so many.
-    pub fn with_capacity(many: usize) -> Self {
-        Self {
-            shapes: Shapes::default(),
-            shape: Column::with_capacity(many),
-            spans: Vec::with_capacity(many),
-            bases_ns: Vec::with_capacity(many.div_ceil(RUN)),
-            after_ns: Column::with_capacity(many),
-            stays_ns: Column::with_capacity(many),
-            sequences: Column::with_capacity(many),
-        }
-    }
-
     /// Adds one.
     #[inline]
     pub fn push(&mut self, stay: CollectiveStay<'_>) {
         let CollectiveStay { operation, span, start_ns, end_ns, group, sequence, peer } = stay;
-        if self.spans.len().is_multiple_of(RUN) {
-            self.bases_ns.push(start_ns);
-        }
-        let base_ns = self.bases_ns.last().copied().unwrap_or(start_ns);
         self.shape.push(self.shapes.number(operation, group, peer));
-        self.spans.push(span);
-        self.after_ns.push(start_ns.wrapping_sub(base_ns).cast_unsigned());
+        self.spans.push(span.0.into());
+        self.starts_ns.push(start_ns.cast_unsigned());
         self.stays_ns.push(end_ns.wrapping_sub(start_ns).cast_unsigned());
         self.sequences.push(sequence.stored());
     }
@@ -83,20 +60,12 @@ impl Collectives {
     ) {
         let StayColumns { spans, starts_ns, stays_ns, sequences } = columns;
         assert!([starts_ns.len(), stays_ns.len(), sequences.len()] == [spans.len(); 3], "columns are as long as each other");
-        // The first are counted on from a base that is there.
-        let begun = self.len().next_multiple_of(RUN) - self.len();
-        let (begun, runs) = starts_ns.split_at(begun.min(starts_ns.len()));
-        let base_ns = self.bases_ns.last().copied().unwrap_or(0);
-        self.after_ns.extend(begun.iter().map(|ns| ns.wrapping_sub(base_ns).cast_unsigned()));
-        for run in runs.chunks(RUN) {
-            self.bases_ns.push(run[0]);
-            self.after_ns.extend(run.iter().map(|ns| ns.wrapping_sub(run[0]).cast_unsigned()));
-        }
         for at in 0..spans.len() {
             let (operation, group, peer) = shape(at);
             self.shape.push(self.shapes.number(operation, group, peer));
         }
-        self.spans.extend(spans);
+        self.spans.extend(spans.iter().map(|span| span.0.into()));
+        self.starts_ns.extend(starts_ns.iter().map(|ns| ns.cast_unsigned()));
         self.stays_ns.extend(stays_ns.iter().map(|ns| ns.cast_unsigned()));
         self.sequences.extend(sequences.iter().map(|sequence| sequence.stored()));
     }
@@ -121,14 +90,14 @@ impl Collectives {
         let Shape { operation, group, peer } = self.shape_of(at);
         let start_ns = self.start_ns(at);
         let end_ns = start_ns.wrapping_add(self.stays_ns.get(at).cast_signed());
-        let (span, sequence) = (self.spans[at], self.sequence(at));
+        let (span, sequence) = (self.span(at), self.sequence(at));
         CollectiveStay { operation, span, start_ns, end_ns, group: *group, sequence, peer: *peer }
     }
 
     /// When the rank entered the one numbered `at`.
     #[inline]
     pub fn start_ns(&self, at: usize) -> i64 {
-        self.bases_ns[at / RUN].wrapping_add(self.after_ns.get(at).cast_signed())
+        self.starts_ns.get(at).cast_signed()
     }
 
     /// When it entered and left it.
@@ -136,6 +105,26 @@ impl Collectives {
     pub fn stamps_ns(&self, at: usize) -> (i64, i64) {
         let start_ns = self.start_ns(at);
         (start_ns, start_ns.wrapping_add(self.stays_ns.get(at).cast_signed()))
+    }
+
+    /// When the rank entered those at these `places`, and how long it stayed.
+    ///
+    /// # Panics
+    /// If any is not there.
+    pub fn gather(&self, places: &[u64], starts_ns: &mut Vec<u64>, stays_ns: &mut Vec<u64>) {
+        self.starts_ns.gather(places, starts_ns);
+        self.stays_ns.gather(places, stays_ns);
+    }
+
+    /// Whether any of them may do something of such a kind. One that does is not looked for among them.
+    pub fn may_have(&self, is: impl Fn(Kind) -> bool) -> bool {
+        self.shapes.list.iter().any(|shape| is(shape.operation.kind))
+    }
+
+    /// The group that all of them are of, if that is one.
+    pub(crate) fn only_group(&self) -> Option<u32> {
+        let first = self.shapes.list.first()?.group;
+        self.shapes.list.iter().all(|shape| shape.group == first).then_some(first)
     }
 
     /// How long it stayed.
@@ -146,7 +135,7 @@ impl Collectives {
 
     /// The kernel or annotation that it is.
     pub fn span(&self, at: usize) -> SpanId {
-        self.spans[at]
+        SpanId(self.spans.get(at) as u32)
     }
 
     /// Its sequence number.
@@ -196,14 +185,17 @@ impl Collectives {
 
     #[inline]
     fn shape_of(&self, at: usize) -> &Shape {
-        &self.shapes.list[self.shape.get(at) as usize]
+        match self.shapes.list.as_slice() {
+            [only] if at < self.len() => only,
+            shapes => &shapes[self.shape.get(at) as usize],
+        }
     }
 
-    fn shrink_to_fit(&mut self) {
+    /// Lets go of room for more. More may be added all the same.
+    pub fn shrink_to_fit(&mut self) {
         self.shape.shrink_to_fit();
         self.spans.shrink_to_fit();
-        self.bases_ns.shrink_to_fit();
-        self.after_ns.shrink_to_fit();
+        self.starts_ns.shrink_to_fit();
         self.stays_ns.shrink_to_fit();
         self.sequences.shrink_to_fit();
     }
@@ -226,9 +218,7 @@ impl FromIterator<LocalCollective> for Collectives {
 
 impl From<Vec<LocalCollective>> for Collectives {
     fn from(rows: Vec<LocalCollective>) -> Self {
-        let mut collectives = Self::with_capacity(rows.len());
-        rows.iter().for_each(|row| collectives.push(row.as_stay()));
-        collectives
+        rows.into_iter().collect()
     }
 }
 
@@ -284,7 +274,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::Kind;
 
     fn stamp() -> impl Strategy<Value = i64> {
         prop_oneof![4 => 1_790_000_000_000_000_000i64..1_790_000_002_000_000_000, 1 => any::<i64>()]

@@ -12,10 +12,11 @@ use std::collections::{BTreeMap, BinaryHeap};
 use rankscope_time::Rank;
 
 use crate::hints::Clocks;
-use crate::matching::{Member, RankCollectives};
+use crate::matching::RankCollectives;
+use crate::members::InStep;
 use crate::search::by_search;
 use crate::sequence::{self, By, Paired};
-use crate::{Collectives, Group, Kind, LocalCollective, Sequence};
+use crate::{Collectives, Group, Kind, LocalCollective, Member, Members, Sequence};
 
 /// The collectives of each rank, by its index, as indices into its list.
 pub(crate) type Sequences = BTreeMap<usize, Vec<u32>>;
@@ -42,9 +43,9 @@ pub(crate) fn lanes(ranks: &[RankCollectives], group: &Group, sequences: Sequenc
     let mut lanes: BTreeMap<Between, Sequences> = BTreeMap::new();
     for (rank, list) in sequences {
         let own = &ranks[rank];
-        let is_message = |at: &u32| is_message(own.collectives.operation(*at as usize).kind);
-        let (messages, of_all): (Vec<u32>, Vec<u32>) = match list.iter().any(is_message) {
-            true => list.into_iter().partition(is_message),
+        let one_is_message = |at: &u32| is_message(own.collectives.operation(*at as usize).kind);
+        let (messages, of_all): (Vec<u32>, Vec<u32>) = match own.collectives.may_have(is_message) {
+            true => list.into_iter().partition(one_is_message),
             false => (Vec::new(), list),
         };
         if !of_all.is_empty() {
@@ -71,13 +72,13 @@ fn is_message(kind: Kind) -> bool {
 #[derive(Default)]
 pub(crate) struct Joined {
     /// The members of each collective, ascending in rank; in order of time.
-    pub(crate) instances: Vec<Vec<Member>>,
+    pub(crate) instances: Vec<Members>,
     /// Indices of ranks whose collectives fit those of another in several ways.
     pub(crate) not_told: Vec<usize>,
 }
 
-impl From<Vec<Vec<Member>>> for Joined {
-    fn from(instances: Vec<Vec<Member>>) -> Self {
+impl From<Vec<Members>> for Joined {
+    fn from(instances: Vec<Members>) -> Self {
         Self { instances, not_told: Vec::new() }
     }
 }
@@ -95,7 +96,10 @@ pub(crate) fn join(ranks: &[RankCollectives], lane: Lane, clocks: &mut Clocks<'_
         Between::Group | Between::Pair(..) => join_by_order(ranks, lane.sequences, clocks),
     };
     // By what the first member's clock says: good enough to read a list by.
-    joined.instances.sort_by_key(|members| ranks[members[0].rank()].collectives.start_ns(members[0].collective()));
+    joined.instances.sort_by_key(|members| {
+        let first = members.at(0);
+        ranks[first.rank()].collectives.start_ns(first.collective())
+    });
     joined
 }
 
@@ -105,23 +109,23 @@ fn member(rank: usize, at: &u32) -> Member {
 }
 
 /// Each by itself.
-fn alone(sequences: &Sequences) -> Vec<Vec<Member>> {
+fn alone(sequences: &Sequences) -> Vec<Members> {
     let of_rank = |(rank, list): (&usize, &Vec<u32>)| {
         let rank = *rank;
-        list.iter().map(move |at| vec![member(rank, at)]).collect::<Vec<_>>()
+        list.iter().map(move |at| Members::from(vec![member(rank, at)])).collect::<Vec<_>>()
     };
     sequences.iter().flat_map(of_rank).collect()
 }
 
 /// By sequence number, and by order among those that share one (operations coalesced into one).
-fn join_by_number(ranks: &[RankCollectives], sequences: &Sequences) -> Vec<Vec<Member>> {
+fn join_by_number(ranks: &[RankCollectives], sequences: &Sequences) -> Vec<Members> {
     let lists: Vec<Numbered<'_>> =
         sequences.iter().map(|(rank, list)| Numbered::of(*rank, &ranks[*rank].collectives, list)).collect();
     in_step(&lists).unwrap_or_else(|| number_by_number(lists))
 }
 
 /// The same of any numbers.
-fn number_by_number(mut lists: Vec<Numbered<'_>>) -> Vec<Vec<Member>> {
+fn number_by_number(mut lists: Vec<Numbered<'_>>) -> Vec<Members> {
     // What each rank has next, the first of all on top; of the same number ranks come in order.
     let mut next: BinaryHeap<Reverse<(Number, usize)>> =
         lists.iter_mut().enumerate().filter_map(|(at, list)| Some(Reverse((list.next_number()?, at)))).collect();
@@ -138,11 +142,11 @@ fn number_by_number(mut lists: Vec<Numbered<'_>>) -> Vec<Vec<Member>> {
             None => drop(PeekMut::pop(top)),
         }
     }
-    instances
+    instances.into_iter().map(Members::from).collect()
 }
 
 /// The same where all have the same numbers, one for one, as is usual; `None` where they do not.
-fn in_step(lists: &[Numbered<'_>]) -> Option<Vec<Vec<Member>>> {
+fn in_step(lists: &[Numbered<'_>]) -> Option<Vec<Members>> {
     let (first, others) = lists.split_first()?;
     let is_numbered = |at: &u32| first.number(*at).get().is_some();
     let is_same = |other: &Numbered<'_>| {
@@ -152,19 +156,10 @@ fn in_step(lists: &[Numbered<'_>]) -> Option<Vec<Vec<Member>>> {
     if !first.order.iter().all(is_numbered) || !others.iter().all(is_same) {
         return None;
     }
-    let mut instances: Vec<Vec<Member>> = first.order.iter().map(|_| Vec::with_capacity(lists.len())).collect();
-    // Rank by rank a few places at a time: what is read and what is written then lies together.
-    for (tile, instances) in instances.chunks_mut(TILE).enumerate() {
-        for list in lists {
-            let own = list.order[tile * TILE..].iter().map(|at| member(list.rank, at));
-            instances.iter_mut().zip(own).for_each(|(members, member)| members.push(member));
-        }
-    }
-    Some(instances)
+    let mut lane = InStep::default();
+    lists.iter().for_each(|list| lane.add(list.rank, &list.order));
+    Some(lane.members(first.order.len()))
 }
-
-/// Places that are gone through at a time.
-const TILE: usize = 64;
 
 /// A sequence number, and how many before it of the same rank have the same.
 type Number = (u64, u32);
@@ -243,7 +238,7 @@ fn join_by_order(ranks: &[RankCollectives], mut left: Sequences, clocks: &mut Cl
         for members in &mut joined {
             members.sort_unstable();
         }
-        all.instances.extend(joined);
+        all.instances.extend(joined.into_iter().map(Members::from));
     }
     all.instances.extend(join_alike(ranks, aside));
     all
@@ -258,7 +253,7 @@ struct Alike {
 }
 
 /// Ranks that are alike are joined one for one, and the others are by themselves.
-fn join_alike(ranks: &[RankCollectives], sequences: Sequences) -> Vec<Vec<Member>> {
+fn join_alike(ranks: &[RankCollectives], sequences: Sequences) -> Vec<Members> {
     let mut groups: Vec<Alike> = Vec::new();
     for (rank, list) in sequences {
         let own = of_rank(ranks, rank, &list);
@@ -275,7 +270,7 @@ fn join_alike(ranks: &[RankCollectives], sequences: Sequences) -> Vec<Vec<Member
             }
         }
     }
-    groups.into_iter().flat_map(|group| group.instances).collect()
+    groups.into_iter().flat_map(|group| group.instances).map(Members::from).collect()
 }
 
 /// Those of `list`, row by row: they are gone through again and again.

@@ -14,7 +14,7 @@ use rankscope_time::Rank;
 
 use crate::hints::{Clocks, Hints};
 use crate::joining::{Between, Sequences, join, lanes};
-use crate::{Collectives, Group};
+use crate::{Collectives, Group, Member, Members};
 
 /// One step of a rank as its profiler marked it, on the rank's own clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,30 +49,6 @@ impl RankCollectives {
     }
 }
 
-/// One rank's part in a collective.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Member {
-    rank: u32,
-    collective: u32,
-}
-
-impl Member {
-    /// The collective numbered `collective` of the rank at index `rank`. A rank has fewer than 2³² of them, as it has spans.
-    pub fn of(rank: usize, collective: usize) -> Self {
-        Self { rank: rank as u32, collective: collective as u32 }
-    }
-
-    /// Index of the rank among those given.
-    pub fn rank(&self) -> usize {
-        self.rank as usize
-    }
-
-    /// Index of the collective in the rank's list.
-    pub fn collective(&self) -> usize {
-        self.collective as usize
-    }
-}
-
 /// One collective of the job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -80,7 +56,7 @@ pub struct Instance {
     /// Index of its process group in [`Matched::groups`].
     pub group: usize,
     /// The ranks that have it, ascending.
-    pub members: Vec<Member>,
+    pub members: Members,
     /// Ranks given that belong to its group and lack it, as indices, ascending. Instances one after the other that the same ranks
     /// lack share it.
     pub absent: Arc<[usize]>,
@@ -135,7 +111,7 @@ fn matched(ranks: &[RankCollectives], clocks: &mut Clocks<'_>) -> Matched {
             matched.not_told.extend(joined.not_told);
             for members in joined.instances {
                 let absent = match matched.instances[first..].last() {
-                    Some(before) if have_same_ranks(&before.members, &members) => Arc::clone(&before.absent),
+                    Some(before) if before.members.are_of_same_ranks(&members) => Arc::clone(&before.absent),
                     _ => Some(lacking(given, &members))
                         .filter(|list| !list.is_empty())
                         .map_or_else(|| Arc::clone(&nobody), Arc::from),
@@ -151,13 +127,9 @@ fn matched(ranks: &[RankCollectives], clocks: &mut Clocks<'_>) -> Matched {
     matched
 }
 
-fn have_same_ranks(a: &[Member], b: &[Member]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.rank == b.rank)
-}
-
 /// Those of `given` that are not among `members`; both ascend.
-fn lacking(given: &[usize], members: &[Member]) -> Vec<usize> {
-    let mut there = members.iter().map(Member::rank).peekable();
+fn lacking(given: &[usize], members: &Members) -> Vec<usize> {
+    let mut there = members.ranks().peekable();
     let mut is_there = |rank: usize| {
         while there.next_if(|member| *member < rank).is_some() {}
         there.peek() == Some(&rank)
@@ -175,7 +147,7 @@ pub fn match_nothing(ranks: &[RankCollectives]) -> Matched {
         matched.groups.extend(own.groups);
         matched.instances.extend(own.instances.into_iter().map(|instance| Instance {
             group: first + instance.group,
-            members: instance.members.into_iter().map(|member| Member::of(index, member.collective())).collect(),
+            members: instance.members.iter().map(|member| Member::of(index, member.collective())).collect(),
             absent: Arc::clone(&nobody),
             complete: false,
         }));
@@ -192,10 +164,16 @@ fn by_group(ranks: &[RankCollectives]) -> BTreeMap<Group, Sequences> {
         let group_of = |at: u32| (list.collectives.group(at as usize) as usize).min(list.groups.len());
         // A rank has fewer than 2³² of them, as it has spans.
         let all = 0..list.collectives.len() as u32;
-        let mut counts = vec![0; list.groups.len() + 1];
-        all.clone().for_each(|at| counts[group_of(at)] += 1);
-        let mut of_group: Vec<Vec<u32>> = counts.into_iter().map(Vec::with_capacity).collect();
-        all.for_each(|at| of_group[group_of(at)].push(at));
+        let mut of_group: Vec<Vec<u32>>;
+        if let Some(only) = list.collectives.only_group() {
+            of_group = vec![Vec::new(); list.groups.len() + 1];
+            of_group[(only as usize).min(list.groups.len())] = all.collect();
+        } else {
+            let mut counts = vec![0; list.groups.len() + 1];
+            all.clone().for_each(|at| counts[group_of(at)] += 1);
+            of_group = counts.into_iter().map(Vec::with_capacity).collect();
+            all.for_each(|at| of_group[group_of(at)].push(at));
+        }
         for (group, own) in list.groups.iter().chain([&unknown]).zip(of_group).filter(|(_, own)| !own.is_empty()) {
             let sequence = groups.entry(group).or_default().entry(rank).or_default();
             if sequence.is_empty() {
@@ -249,7 +227,7 @@ mod tests {
     }
 
     fn shape(matched: &Matched) -> Vec<(Vec<usize>, Vec<usize>, bool)> {
-        let ranks = |instance: &Instance| instance.members.iter().map(|member| member.rank()).collect();
+        let ranks = |instance: &Instance| instance.members.ranks().collect();
         matched.instances.iter().map(|instance| (ranks(instance), instance.absent.to_vec(), instance.complete)).collect()
     }
 
@@ -294,8 +272,13 @@ mod tests {
         let known = Hints { ahead_ns: vec![Some(0), Some(-1_000), None], ..Hints::default() };
         let matched = match_with(&ranks, &known);
         assert_eq!(matched.not_told, [0_usize; 0]);
-        let first: Vec<_> =
-            matched.instances.iter().find(|instance| instance.complete).into_iter().flat_map(|one| &one.members).collect();
+        let first: Vec<_> = matched
+            .instances
+            .iter()
+            .find(|instance| instance.complete)
+            .into_iter()
+            .flat_map(|one| one.members.iter())
+            .collect();
         assert_eq!(first.iter().map(|member| member.collective()).collect::<Vec<_>>(), [1, 0, 1], "by clocks that are known");
     }
 

@@ -54,7 +54,7 @@ pub fn collectives(job: &Job) -> BTreeMap<String, Vec<Frame>> {
 }
 
 fn rows<'a>(job: &'a Job, number: i64, instance: &'a Instance, arrival: Option<&Arrival>) -> Vec<Row<'a>> {
-    let row = |member: &Member| {
+    let row = |member: Member| {
         let index = member.rank();
         let exposed = &job.ranks[index].report.exposed_ns;
         Row {
@@ -62,7 +62,7 @@ fn rows<'a>(job: &'a Job, number: i64, instance: &'a Instance, arrival: Option<&
             index,
             one: job.collectives[index].collectives.stay(member.collective()),
             group: &job.matched.groups[instance.group],
-            exposed_ns: exposed.get(member.collective()).copied().unwrap_or(0),
+            exposed_ns: exposed.get(member.collective()).unwrap_or(0),
             complete: instance.complete,
             lined_up: arrival.and_then(|arrival| lined_up(arrival, index)),
         }
@@ -72,10 +72,10 @@ fn rows<'a>(job: &'a Job, number: i64, instance: &'a Instance, arrival: Option<&
 
 /// Wait, lead and transfer of the rank at `index`.
 fn lined_up(arrival: &Arrival, index: usize) -> Option<(i64, i64, i64)> {
-    let at = arrival.order.iter().position(|rank| *rank as usize == index)?;
+    let at = arrival.order.iter().position(|(rank, _)| rank == index)?;
     let is_last = at + 1 == arrival.order.len();
-    let before = at.checked_sub(1).filter(|_| is_last).and_then(|before| arrival.wait_ns.get(before));
-    Some((arrival.wait_ns[at], before.copied().unwrap_or(0), arrival.transfer_ns))
+    let before = at.checked_sub(1).filter(|_| is_last).map(|before| arrival.order.wait_ns(before));
+    Some((arrival.order.wait_ns(at), before.unwrap_or(0), arrival.transfer_ns))
 }
 
 fn frame(job: &Job, rows: &[Row<'_>]) -> Frame {

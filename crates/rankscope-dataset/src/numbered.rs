@@ -15,7 +15,7 @@ impl Numbered {
     pub fn of(job: &Job) -> Self {
         let mut spans = vec![Vec::new(); job.ranks.len()];
         for (number, instance) in (0..).zip(&job.matched.instances) {
-            for member in &instance.members {
+            for member in instance.members.iter() {
                 let span = job.collectives[member.rank()].collectives.span(member.collective());
                 spans[member.rank()].push((span, number));
             }

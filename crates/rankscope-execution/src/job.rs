@@ -102,7 +102,7 @@ impl<'a> JobExecution<'a> {
         for (instance, one) in matched.instances.iter().enumerate() {
             let mut kind = Kind::Unknown;
             came.clear();
-            for member in &one.members {
+            for member in one.members.iter() {
                 let rank = member.rank();
                 let Some(piece) = ranks[rank].of_collective(member.collective()) else { continue };
                 let own = collectives[rank].collectives.stay(member.collective());

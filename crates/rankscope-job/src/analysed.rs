@@ -85,7 +85,10 @@ impl Analysed {
 /// How many messages of a rank do not tell whom they are to or from.
 fn peerless(rank: &RankCollectives) -> usize {
     let is_one = |one: &CollectiveStay<'_>| one.kind == Kind::SendRecv || (one.kind.is_point_to_point() && one.peer.is_none());
-    rank.collectives.iter().filter(is_one).count()
+    match rank.collectives.may_have(Kind::is_message) {
+        true => rank.collectives.iter().filter(is_one).count(),
+        false => 0,
+    }
 }
 
 /// Keeps the collectives that start within the step on the rank they are first found on.
@@ -136,4 +139,28 @@ pub fn select_rank(document: &mut Document, rank: Rank) -> Result<(), Error> {
     }
     document.ranks.retain(|known| known.rank == rank.0);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use rankscope_collectives::{LocalCollective, Operation};
+    use rankscope_trace::SpanId;
+
+    use super::*;
+
+    #[test]
+    fn messages_of_all_kinds_that_tell_no_peer_are_counted() {
+        let count = |kinds: &[(Kind, Option<u32>)]| {
+            let stay = |(kind, peer): &(Kind, Option<u32>)| {
+                let mut stay = LocalCollective::new(SpanId(0), 0, 10, Operation::of(*kind));
+                stay.peer = *peer;
+                stay
+            };
+            let collectives = kinds.iter().map(stay).collect();
+            peerless(&RankCollectives { rank: Rank(0), groups: Vec::new(), collectives, steps: Vec::new() })
+        };
+        assert_eq!(count(&[(Kind::SendRecv, None), (Kind::AllReduce, None)]), 1);
+        assert_eq!(count(&[(Kind::Send, None), (Kind::Recv, Some(1)), (Kind::Recv, None)]), 2);
+        assert_eq!(count(&[(Kind::AllReduce, None), (Kind::Broadcast, None)]), 0);
+    }
 }

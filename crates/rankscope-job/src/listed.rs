@@ -46,8 +46,8 @@ fn instance(arrival: &Arrival, number: impl Fn(usize) -> u32) -> CollectiveInsta
         group: arrival.row,
         start_ns: arrival.start_ns,
         members: is_cut.then_some(count as u64),
-        arrival_order: ends().map(|at| number(arrival.order[at] as usize)).collect(),
-        wait_ns: ends().map(|at| arrival.wait_ns[at]).collect(),
+        arrival_order: ends().map(|at| number(arrival.order.at(at).0)).collect(),
+        wait_ns: ends().map(|at| arrival.order.wait_ns(at)).collect(),
         transfer_ns: arrival.transfer_ns,
         end_skew_ns: arrival.end_skew_ns,
     }
@@ -110,17 +110,16 @@ fn kernel(name: &HotName) -> Kernel {
 
 #[cfg(test)]
 mod tests {
-    use rankscope_analyze::{RankReport, Waiting};
+    use rankscope_analyze::{Order, RankReport, Waiting};
     use rankscope_time::Rank;
 
     use super::*;
 
     /// The first comes 1 ns before the second, and so on.
     fn arrival(members: u32) -> Arrival {
-        let wait_ns = (0..i64::from(members)).rev().collect();
-        let order = (0..).take(members as usize).collect();
+        let order = Order::of((0..members).map(|at| (at, i64::from(members - 1 - at))));
         let waiting = Waiting::ForTheLast;
-        Arrival { row: 0, instance: 0, order, wait_ns, start_ns: 7, transfer_ns: 1, end_skew_ns: 0, waiting, step: None }
+        Arrival { row: 0, instance: 0, order, start_ns: 7, transfer_ns: 1, end_skew_ns: 0, waiting, step: None }
     }
 
     #[test]

@@ -13,10 +13,10 @@ mod building;
 
 use std::ops::Range;
 
-use rankscope_collectives::{Group, Instance, Kind, Matched, RankCollectives};
+use rankscope_collectives::{Group, Instance, Kind, Matched, RankCollectives, Stretch};
 
 pub(crate) use block::{Block, Meeting, Member};
-use building::TILE;
+use building::{Room, Source, TILE};
 
 /// One rank's stay in a collective, on its own clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,13 +75,49 @@ pub(crate) fn meetings(ranks: &[RankCollectives], matched: &Matched) -> Meetings
     let many = |instance: &&Instance| (instance.group, instance.members.len());
     let alike = together.chunk_by(|a, b| many(a) == many(b)).flat_map(|alike| alike.chunks(TILE));
     let tiles: Vec<&[&Instance]> = alike.collect();
-    Meetings::of(&tiles, |instance, place| {
-        let member = &instance.members[place];
-        let of = &ranks[member.rank()];
-        let (is_needed, needs) = role(member.collective(), &matched.groups[instance.group], of);
-        let (start_ns, end_ns) = of.collectives.stamps_ns(member.collective());
-        Stay { is_needed, needs, ..Stay::of(member.rank(), start_ns, end_ns) }
-    })
+    Meetings::of(&tiles, &OfInstances { ranks, matched })
+}
+
+/// Instances as they are told by the ranks that took part.
+struct OfInstances<'a> {
+    ranks: &'a [RankCollectives],
+    matched: &'a Matched,
+}
+
+impl Source for OfInstances<'_> {
+    type Meeting<'b>
+        = &'b Instance
+    where
+        Self: 'b;
+
+    fn members(&self, instance: &&Instance) -> usize {
+        instance.members.len()
+    }
+
+    fn member(&self, instance: &&Instance, place: usize) -> Member {
+        let member = instance.members.at(place);
+        let of = &self.ranks[member.rank()];
+        let (is_needed, needs) = role(member.collective(), &self.matched.groups[instance.group], of);
+        Member::of(&Stay { is_needed, needs, ..Stay::of(member.rank(), 0, 0) })
+    }
+
+    fn stamps(&self, tile: &[&Instance], place: usize, room: &mut Room, entered_ns: &mut [i64], left_ns: &mut [i64]) {
+        let cells = entered_ns.iter_mut().zip(left_ns);
+        let Room { places, starts_ns, stays_ns } = room;
+        if let Some(stretch) = Stretch::of(tile.iter().copied()) {
+            stretch.places(place, places);
+            self.ranks[stretch.rank(place)].collectives.gather(places, starts_ns, stays_ns);
+            for ((entered_ns, left_ns), (start_ns, stay_ns)) in cells.zip(starts_ns.iter().zip(&*stays_ns)) {
+                *entered_ns = start_ns.cast_signed();
+                *left_ns = start_ns.wrapping_add(*stay_ns).cast_signed();
+            }
+            return;
+        }
+        for ((entered_ns, left_ns), instance) in cells.zip(tile) {
+            let member = instance.members.at(place);
+            (*entered_ns, *left_ns) = self.ranks[member.rank()].collectives.stamps_ns(member.collective());
+        }
+    }
 }
 
 impl Meetings {

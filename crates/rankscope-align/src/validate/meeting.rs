@@ -75,8 +75,9 @@ impl Meeting {
 pub fn meet(evidence: &[RankEvidence], maps: &[&Map], participants: &Participants, matched: &Matched) -> Vec<Meeting> {
     let room = Room { evidence, maps, participants };
     let together = matched.instances.iter().filter(|instance| instance.members.len() > 1);
-    let mut meetings: Vec<Meeting> =
-        together.map(|instance| room.meeting(&matched.groups[instance.group], &instance.members)).collect();
+    let mut meetings: Vec<Meeting> = together
+        .map(|instance| room.meeting(&matched.groups[instance.group], &instance.members.iter().collect::<Vec<_>>()))
+        .collect();
     meetings.sort_by_key(|meeting| meeting.stays.iter().map(|stay| stay.start_ns).min());
     let occurrences = occurrences(&meetings);
     for (meeting, occurrence) in meetings.iter_mut().zip(occurrences) {

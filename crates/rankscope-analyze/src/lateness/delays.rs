@@ -147,10 +147,9 @@ mod tests {
     fn arrival(mut came: Vec<(i64, u32)>) -> Arrival {
         came.sort_unstable();
         let (start_ns, last_ns) = (came[0].0, came[came.len() - 1].0);
-        let order = came.iter().map(|(_, rank)| *rank).collect();
-        let wait_ns = came.iter().map(|(came_ns, _)| last_ns - came_ns).collect();
+        let order = crate::Order::of(came.iter().map(|(came_ns, rank)| (*rank, last_ns - came_ns)));
         let waiting = Waiting::ForTheLast;
-        Arrival { row: 0, instance: 0, order, wait_ns, start_ns, transfer_ns: 0, end_skew_ns: 0, waiting, step: None }
+        Arrival { row: 0, instance: 0, order, start_ns, transfer_ns: 0, end_skew_ns: 0, waiting, step: None }
     }
 
     proptest! {

@@ -88,7 +88,7 @@ pub(crate) fn run(programs: &[Vec<Do>], members: &[Vec<usize>], meets_a_step: us
         })
         .unzip();
     let matched = match_ranks(&collectives);
-    let of = |instance: &rankscope_collectives::Instance| instance.members[0].collective() / meets_a_step;
+    let of = |instance: &rankscope_collectives::Instance| instance.members.at(0).collective() / meets_a_step;
     let steps = matched.instances.iter().map(of).collect();
     let maps = vec![ClockMap::identity(); executions.len()];
     Job { executions, collectives, matched, maps, steps }

@@ -9,7 +9,7 @@ use rankscope_analyze::{Job as Analysis, described, ranks_of};
 use rankscope_answers::advice::LateOut;
 use rankscope_answers::budgets::{Best, Budget, Budgets, Collective, exposed_wait_ns};
 use rankscope_answers::leaving::Leavings;
-use rankscope_collectives::{CollectiveStay, Instance, Kind, Member, Operation, Parallelism};
+use rankscope_collectives::{CollectiveStay, Instance, Kind, Operation, Parallelism};
 use rankscope_document::{Budget as Row, CollectiveKind, Link};
 use rankscope_time::Rank;
 
@@ -64,9 +64,8 @@ pub(super) fn budgets(job: &Job, analysis: &Analysis, steps: &Steps<'_>) -> Cost
     let (mut best, mut stays) = (Best::default(), Stays::default());
     let mut known = Vec::with_capacity(comings.len());
     let mut waits: Vec<Lengths> = job.collectives.iter().map(|rank| Lengths::zeros(rank.collectives.len())).collect();
-    for (instance, arrival) in comings.each() {
-        comings.stays((instance, arrival), &mut stays);
-        for (member, stay) in instance.members.iter().zip(&stays.list) {
+    comings.each_with_stays(&mut stays, |instance, arrival, stays| {
+        for (member, stay) in stays.members.iter().zip(&stays.list) {
             waits[member.rank()].put(member.collective(), stay.wait_ns);
         }
         let (sort, alike) = sorts.of(job, &nodes, &facts, instance);
@@ -75,22 +74,23 @@ pub(super) fn budgets(job: &Job, analysis: &Analysis, steps: &Steps<'_>) -> Cost
         let one = Collective { sort, alike, waiting, in_step, came_ns, stays: &stays.list };
         best.add(&one);
         known.push(Collective { stays: &[], ..one });
-    }
+    });
     expose(job, &mut waits);
     let mut budgets = Budgets::new(best, job.open_between_ranks_ns());
     let mut leavings = Leavings::new(job.guaranteed_between_ranks_ns());
-    for ((instance, arrival), one) in comings.each().zip(known) {
-        comings.stays((instance, arrival), &mut stays);
-        for (member, stay) in instance.members.iter().zip(&mut stays.list) {
+    let mut known = known.into_iter();
+    comings.each_with_stays(&mut stays, |instance, _, stays| {
+        let Some(one) = known.next() else { return };
+        for (member, stay) in stays.members.iter().zip(&mut stays.list) {
             let (rank, at) = (member.rank(), member.collective());
             stay.exposed_ns = exposed_ns(&job.ranks[rank], at);
             stay.exposed_wait_ns = waits[rank].get(at);
         }
         let one = Collective { stays: &stays.list, ..one };
         budgets.add(&one);
-        let ranks = instance.members.iter().map(Member::rank);
+        let ranks = instance.members.ranks();
         leavings.add((instance.group, described(instance, &job.collectives).kind), ranks, &one);
-    }
+    });
     let late_out = leavings.finish().map(|((group, kind), found)| {
         let group = facts[group].label.clone();
         LateOut { found, group, kind: kind.name().to_owned() }
@@ -103,7 +103,7 @@ pub(super) fn budgets(job: &Job, analysis: &Analysis, steps: &Steps<'_>) -> Cost
 
 /// The exposed time of a rank's collective.
 fn exposed_ns(rank: &JobRank, at: usize) -> i64 {
-    rank.report.exposed_ns.get(at).copied().unwrap_or(0)
+    rank.report.exposed_ns.get(at).unwrap_or(0)
 }
 
 /// Leaves of each rank's `waits` what is exposed. One rank at a time, as sets of time are large.

@@ -3,9 +3,11 @@
 //! Who came when is what the analysis found when it lined the members up; stays are of the ranks' own clocks, and are told in the order
 //! of members. What is not matched has no such thing, as nobody knows who was waited for.
 
-use rankscope_analyze::{Arrival, Waiting};
+use std::ops::Range;
+
+use rankscope_analyze::{Arrival, Order, Waiting};
 use rankscope_answers::budgets::Stay;
-use rankscope_collectives::{Instance, Kind, RankCollectives};
+use rankscope_collectives::{Instance, Kind, Member, RankCollectives, Stretch};
 
 use crate::Job;
 
@@ -21,11 +23,29 @@ pub(super) struct Comings<'a> {
 /// Members' stays in one collective at a time: room that is used again.
 #[derive(Default)]
 pub(super) struct Stays {
+    /// Where each member's is in its rank's list.
+    pub(super) members: Vec<Member>,
     /// In the order of members.
     pub(super) list: Vec<Stay>,
     /// By rank, how long it was there before the last one came.
     before_last_ns: Vec<i64>,
+    tile: Tile,
 }
+
+/// Collectives one after the other that are looked at together, rank by rank: the stays of a rank lie together, and those of a collective
+/// do not.
+#[derive(Default)]
+struct Tile {
+    /// By collective and member, where it is in its rank's list, and how long it stayed.
+    cells: Vec<(Member, i64)>,
+    places: Vec<u64>,
+    starts_ns: Vec<u64>,
+    stays_ns: Vec<u64>,
+}
+
+/// Collectives of a tile, at most, and their stays: few enough for a cache.
+const TILE: usize = 32;
+const TILE_STAYS: usize = 1 << 16;
 
 impl<'a> Comings<'a> {
     /// Those of `job`, whose `arrivals` are what the analysis found.
@@ -42,48 +62,100 @@ impl<'a> Comings<'a> {
         matched.filter_map(|(instance, next)| Some((instance, &self.arrivals[(*next as usize).checked_sub(1)?])))
     }
 
+    /// Hands each of them to `then`, in that order, with how long each member stayed and waited for whom it waits for.
+    pub(super) fn each_with_stays(&self, stays: &mut Stays, mut then: impl FnMut(&'a Instance, &'a Arrival, &mut Stays)) {
+        let all: Vec<(&Instance, &Arrival)> = self.each().collect();
+        let mut rest = all.as_slice();
+        while let Some((first, _)) = rest.first() {
+            let members = first.members.len();
+            let most = (TILE_STAYS / members.max(1)).clamp(1, TILE);
+            let alike = rest.iter().take(most).take_while(|(one, _)| one.members.len() == members).count();
+            let (tile, others) = rest.split_at(alike);
+            stays.tile.fill(self.collectives, tile, members);
+            for (at, (instance, arrival)) in tile.iter().enumerate() {
+                self.stays(at * members..(at + 1) * members, arrival, stays);
+                then(instance, arrival, stays);
+            }
+            rest = others;
+        }
+    }
+
     /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.arrivals.len()
     }
 
-    /// How long each member of `instance` stayed and waited for whom it waits for, into `stays`.
-    pub(super) fn stays(&self, (instance, arrival): (&Instance, &Arrival), stays: &mut Stays) {
-        let Stays { list, before_last_ns } = stays;
+    /// The same of one of them by itself.
+    pub(super) fn stays_of(&self, (instance, arrival): (&Instance, &Arrival), stays: &mut Stays) {
+        let members = instance.members.len();
+        stays.tile.fill(self.collectives, &[(instance, arrival)], members);
+        self.stays(0..members, arrival, stays);
+    }
+
+    /// How long each member of the collective that has these `cells` of the tile stayed and waited for whom it waits for.
+    fn stays(&self, cells: Range<usize>, arrival: &Arrival, stays: &mut Stays) {
+        let Stays { members, list, before_last_ns, tile } = stays;
         before_last_ns.resize(self.collectives.len(), 0);
-        for (rank, ns) in arrival.order.iter().zip(&arrival.wait_ns) {
-            before_last_ns[*rank as usize] = *ns;
+        for (rank, ns) in arrival.order.iter() {
+            before_last_ns[rank] = ns;
         }
+        let cells = &tile.cells[cells];
+        members.clear();
+        members.extend(cells.iter().map(|(member, _)| *member));
         list.clear();
-        list.extend(instance.members.iter().map(|member| {
+        list.extend(cells.iter().map(|(member, stay_ns)| {
             let (rank, at) = (member.rank(), member.collective());
             let of_rank = &self.collectives[rank].collectives;
-            let (stay_ns, before_last_ns) = (of_rank.stay_ns(at).max(0), before_last_ns[rank]);
+            let (stay_ns, before_last_ns) = ((*stay_ns).max(0), before_last_ns[rank]);
             let wait_ns = match arrival.waiting {
                 Waiting::ForTheLast => before_last_ns,
                 Waiting::Pairwise if of_rank.operation(at).kind == Kind::Send => 0,
                 Waiting::Pairwise => before_last_ns,
-                Waiting::ForSome => wait_for_some_ns(&arrival.wait_ns, before_last_ns, stay_ns),
+                Waiting::ForSome => wait_for_some_ns(&arrival.order, before_last_ns, stay_ns),
             };
             Stay { stay_ns, wait_ns: wait_ns.clamp(0, stay_ns), ..Stay::default() }
         }));
     }
 }
 
+impl Tile {
+    /// Looks up all stays of the collectives of `tile`, each of so many `members`.
+    fn fill(&mut self, collectives: &[RankCollectives], tile: &[(&Instance, &Arrival)], members: usize) {
+        let Self { cells, places, starts_ns, stays_ns } = self;
+        cells.clear();
+        cells.resize(tile.len() * members, (Member::of(0, 0), 0));
+        let Some(stretch) = Stretch::of(tile.iter().map(|(instance, _)| *instance)) else {
+            let all = tile.iter().flat_map(|(instance, _)| instance.members.iter());
+            for (cell, member) in cells.iter_mut().zip(all) {
+                *cell = (member, collectives[member.rank()].collectives.stay_ns(member.collective()));
+            }
+            return;
+        };
+        for place in 0..members {
+            let rank = stretch.rank(place);
+            stretch.places(place, places);
+            collectives[rank].collectives.gather(places, starts_ns, stays_ns);
+            let own = cells[place..].iter_mut().step_by(members);
+            for (cell, (at, stay_ns)) in own.zip(places.iter().zip(&*stays_ns)) {
+                *cell = (Member::of(rank, *at as usize), stay_ns.cast_signed());
+            }
+        }
+    }
+}
+
 /// How long one waited that stayed for `stay_ns`, where nobody waits for those who come later than that: until the last that came before it
-/// left. All are counted back from the last one's coming; `before_last_ns`, of which the own is one, descend.
-fn wait_for_some_ns(before_last_ns: &[i64], own_ns: i64, stay_ns: i64) -> i64 {
+/// left. All are counted back from the last one's coming, those in `order` and the own, which is one of them.
+fn wait_for_some_ns(order: &Order, own_ns: i64, stay_ns: i64) -> i64 {
     let left_ns = own_ns.saturating_sub(stay_ns);
-    let came = before_last_ns.partition_point(|other_ns| *other_ns > left_ns);
-    before_last_ns[..came].last().map_or(0, |last_ns| own_ns - last_ns)
+    let last = order.longer_than(left_ns).checked_sub(1);
+    last.map_or(0, |last| own_ns - order.wait_ns(last))
 }
 
 /// When the median rank of a collective came and when the last one did, on the job's clock.
 pub(super) fn came_ns(arrival: &Arrival) -> (i64, i64) {
-    let before_last_ns = |at: usize| arrival.wait_ns.get(at).copied().unwrap_or(0);
-    let last_ns = arrival.start_ns.saturating_add(before_last_ns(0));
-    let middle = arrival.wait_ns.len().saturating_sub(1) / 2;
-    (last_ns.saturating_sub(before_last_ns(middle)), last_ns)
+    let last_ns = arrival.start_ns.saturating_add(arrival.order.wait_ns(0));
+    let middle = arrival.order.len().saturating_sub(1) / 2;
+    (last_ns.saturating_sub(arrival.order.wait_ns(middle)), last_ns)
 }
 
 #[cfg(test)]
@@ -95,8 +167,7 @@ mod tests {
         let arrival = |wait_ns: Vec<i64>| Arrival {
             row: 0,
             instance: 0,
-            order: (0..wait_ns.len() as u32).collect(),
-            wait_ns,
+            order: Order::of((0..wait_ns.len()).map(|at| (at as u32, wait_ns[at]))),
             start_ns: 100,
             transfer_ns: 0,
             end_skew_ns: 0,
@@ -112,7 +183,7 @@ mod tests {
     #[test]
     fn where_some_wait_for_some_nobody_is_waited_for_who_comes_later_than_one_leaves() {
         // They came at 0, 10, 30 and 100.
-        let before_last_ns = [100, 90, 70, 0];
+        let before_last_ns = Order::of([(0, 100), (1, 90), (2, 70), (3, 0)].into_iter());
         let waits = |own_ns: i64, stay_ns: i64| wait_for_some_ns(&before_last_ns, own_ns, stay_ns);
         assert_eq!([5, 10, 11, 31, 200].map(|stay_ns| waits(100, stay_ns)), [0, 0, 10, 30, 100]);
         assert_eq!((waits(70, 20), waits(0, 50), waits(100, 0)), (0, 0, 0));

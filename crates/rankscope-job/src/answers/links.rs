@@ -39,7 +39,7 @@ pub(super) fn links(job: &Job, analysis: &Analysis) -> Found {
     for (instance, arrival) in comings.each() {
         let ranks = instance.members.iter().map(|member| job.ranks[member.rank()].rank);
         let Some(pair) = nodes.pair(ranks) else { continue };
-        comings.stays((instance, arrival), &mut stays);
+        comings.stays_of((instance, arrival), &mut stays);
         let (waiting, came_ns) = (arrival.waiting, came_ns(arrival));
         let shown = Collective { sort: 0, alike: 0, waiting, in_step: true, came_ns, stays: &stays.list };
         let Some(ns) = transfer_ns(&shown) else { continue };
@@ -50,7 +50,7 @@ pub(super) fn links(job: &Job, analysis: &Analysis) -> Found {
         let family = *families.entry(family).or_insert(next);
         links.add(pair, family, operation.in_elements.unwrap_or(0), ns);
         groups.entry((pair, family)).or_insert(instance.group);
-        users.entry(pair).or_default().extend(instance.members.iter().map(|member| member.rank()));
+        users.entry(pair).or_default().extend(instance.members.ranks());
     }
     let Compared { slow, unknown } = links.compare();
     let name = |family: usize| families.iter().find(|(_, at)| **at == family).map(|((kind, ..), _)| kind.clone());

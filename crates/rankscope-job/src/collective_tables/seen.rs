@@ -130,18 +130,16 @@ impl<'a> Scene<'a> {
         let collectives = &self.job.collectives;
         let first = described(instance, collectives);
         let size = ranks_of(instance, first, self.groups[instance.group].group);
-        let stay = |(rank, before_last_ns): (&u32, &i64)| {
-            let rank = *rank as usize;
-            let at = instance.members.binary_search_by_key(&rank, |member| member.rank()).ok()?;
-            let number = instance.members[at].collective();
+        let stay = |(rank, before_last_ns): (usize, i64)| {
+            let number = instance.members.of_rank(rank)?.collective();
             let one = collectives[rank].collectives.stay(number);
-            let exposed_ns = self.job.ranks[rank].report.exposed_ns.get(number).copied().unwrap_or(0);
+            let exposed_ns = self.job.ranks[rank].report.exposed_ns.get(number).unwrap_or(0);
             let stay_ns = one.end_ns.saturating_sub(one.start_ns).max(0);
-            let wait_ns = (*before_last_ns).clamp(0, stay_ns);
+            let wait_ns = before_last_ns.clamp(0, stay_ns);
             let transfer_ns = stay_ns - wait_ns;
-            Some(Stay { rank, one, stay_ns, wait_ns, transfer_ns, exposed_ns, before_last_ns: *before_last_ns })
+            Some(Stay { rank, one, stay_ns, wait_ns, transfer_ns, exposed_ns, before_last_ns })
         };
-        let stays: Vec<Stay<'a>> = arrival.order.iter().zip(&arrival.wait_ns).filter_map(stay).collect();
+        let stays: Vec<Stay<'a>> = arrival.order.iter().filter_map(stay).collect();
         let put_in = || stays.iter().map(|stay| stay.one.in_elements);
         // A rank whose kernel says nothing of itself is no other than the rest.
         let differ = put_in().flatten().any(|elements| Some(elements) != first.in_elements);
@@ -172,7 +170,7 @@ pub(crate) fn groups<'a>(job: &'a Job, nodes: &Nodes) -> Vec<GroupFacts<'a>> {
     let unlisted = |group: usize| job.matched.groups[group].ranks.is_empty();
     for instance in job.matched.instances.iter().filter(|instance| unlisted(instance.group)) {
         let list = &mut members[instance.group];
-        for member in &instance.members {
+        for member in instance.members.iter() {
             let rank = job.ranks[member.rank()].rank;
             if let Err(at) = list.binary_search(&rank) {
                 list.insert(at, rank);
@@ -231,7 +229,7 @@ impl<'a> Seen<'a> {
 
     /// Last arrival minus first.
     pub(super) fn start_skew_ns(&self) -> i64 {
-        self.arrival.wait_ns.first().copied().unwrap_or(0)
+        self.arrival.order.wait_ns(0)
     }
 
     /// What the clocks of the first and the last rank may be off.

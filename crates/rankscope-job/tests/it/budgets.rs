@@ -14,8 +14,8 @@ fn budgets(job: Job) -> Vec<Budget> {
 /// What the matched collectives of `job` expose on all ranks.
 pub(crate) fn exposed_ns(job: &Job) -> i64 {
     let matched = job.matched.instances.iter().filter(|instance| instance.complete);
-    let members = matched.flat_map(|instance| &instance.members);
-    members.map(|member| job.ranks[member.rank()].report.exposed_ns[member.collective()]).sum()
+    let members = matched.flat_map(|instance| instance.members.iter());
+    members.filter_map(|member| job.ranks[member.rank()].report.exposed_ns.get(member.collective())).sum()
 }
 
 pub(crate) fn assert_adds_up(budgets: &[Budget], exposed_ns: i64, name: &str) {

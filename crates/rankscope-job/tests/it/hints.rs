@@ -32,7 +32,7 @@ fn parts(hosts: [&str; 2]) -> Parts {
 
 /// How many of the second rank's collectives were matched with those that they are.
 fn right(job: &Job) -> usize {
-    let is_right = |of: &[rankscope_collectives::Member]| matches!(of, [a, b] if a.collective() == b.collective() + 3);
+    let is_right = |of: &rankscope_collectives::Members| of.len() == 2 && of.at(0).collective() == of.at(1).collective() + 3;
     job.matched.instances.iter().filter(|one| is_right(&one.members)).count()
 }
 

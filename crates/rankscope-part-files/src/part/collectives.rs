@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use rankscope_analyze::ExposedTimes;
 use rankscope_collectives::{CollectiveStay, Collectives, Group, Operation, RankCollectives, Sequence, StayColumns, Step};
 use rankscope_time::Rank;
 use rankscope_trace::SpanId;
@@ -32,7 +33,7 @@ struct Rows {
     exposed_ns: Vec<i64>,
 }
 
-pub(super) fn write(writer: &mut Writer, rank: &RankCollectives, exposed_ns: &[i64]) -> Result<(), Error> {
+pub(super) fn write(writer: &mut Writer, rank: &RankCollectives, exposed_ns: &ExposedTimes) -> Result<(), Error> {
     let all = &rank.collectives;
     if exposed_ns.len() != all.len() {
         return Err(Error::Unwritable { what: "there are not as many exposed times as collectives" });
@@ -49,7 +50,7 @@ pub(super) fn write(writer: &mut Writer, rank: &RankCollectives, exposed_ns: &[i
     places.sort_by_key(|place| all.group(*place));
     for places in places.chunks(WRITTEN_ROWS) {
         let rows: Vec<CollectiveStay<'_>> = places.iter().map(|place| all.stay(*place)).collect();
-        let exposed: Vec<i64> = places.iter().map(|place| exposed_ns[*place]).collect();
+        let exposed: Vec<i64> = places.iter().filter_map(|place| exposed_ns.get(*place)).collect();
         let whole: Vec<bool> =
             rows.iter().zip(&exposed).map(|(row, exposed)| *exposed == length((row.start_ns, row.end_ns))).collect();
         writer.block(kinds::COLLECTIVES, |columns| {
@@ -69,7 +70,7 @@ pub(super) fn write(writer: &mut Writer, rank: &RankCollectives, exposed_ns: &[i
 }
 
 /// The collectives, and the exposed time of each.
-pub(super) fn read(reader: &Reader<'_>) -> Result<(RankCollectives, Vec<i64>), Error> {
+pub(super) fn read(reader: &Reader<'_>) -> Result<(RankCollectives, ExposedTimes), Error> {
     let (rank, groups) = block(reader, kinds::GROUPS, read_groups)?;
     let mut operations = block(reader, kinds::OPERATIONS, read_operations)?;
     for found in reader.blocks(kinds::SPLITS) {
@@ -103,16 +104,16 @@ fn read_stays(
     order: &[usize],
     groups: usize,
     operations: &[Arc<Operation>],
-) -> Result<(Collectives, Vec<i64>), Error> {
+) -> Result<(Collectives, ExposedTimes), Error> {
     let what = "there are not as many collectives as their order says";
     let misfit = || Error::Misfit { kind: kinds::COLLECTIVES, what };
-    let (mut collectives, mut exposed_ns) = (Collectives::with_capacity(order.len()), Vec::with_capacity(order.len()));
+    let (mut collectives, mut exposed_ns) = (Collectives::default(), ExposedTimes::default());
     let mut put = |rows: &Rows, groups: &[usize]| {
         let Rows { spans, starts_ns, stays_ns, sequences, .. } = rows;
         let columns = StayColumns { spans, starts_ns, stays_ns, sequences };
         let shape = |at: usize| (&operations[rows.operations[at]], groups[at] as u32, rows.peers[at]);
         collectives.extend_by_columns(columns, shape);
-        exposed_ns.extend_from_slice(&rows.exposed_ns);
+        exposed_ns.extend(rows.exposed_ns.iter().copied());
     };
     let is_in_order = order.is_sorted();
     let mut all = Rows::default();
@@ -137,6 +138,8 @@ fn read_stays(
         let places = places(order, groups);
         places.chunks(WRITTEN_ROWS).zip(order.chunks(WRITTEN_ROWS)).for_each(|(places, groups)| put(&all.at(places), groups));
     }
+    collectives.shrink_to_fit();
+    exposed_ns.shrink_to_fit();
     Ok((collectives, exposed_ns))
 }
 

@@ -1,6 +1,6 @@
 //! Where the rank's time went: totals, steps, sets of time, names.
 
-use rankscope_analyze::{Accounting, Copied, Copies, HotName, Intervals, RankReport, StepWindow};
+use rankscope_analyze::{Accounting, Copied, Copies, ExposedTimes, HotName, Intervals, RankReport, StepWindow};
 
 use super::vocabulary::numbers;
 use super::{block, kinds};
@@ -40,7 +40,7 @@ pub(super) fn write(writer: &mut Writer, report: &RankReport) -> Result<(), Erro
 }
 
 /// The report of a rank whose collectives have these exposed times.
-pub(super) fn read(reader: &Reader<'_>, exposed_ns: Vec<i64>) -> Result<RankReport, Error> {
+pub(super) fn read(reader: &Reader<'_>, exposed_ns: ExposedTimes) -> Result<RankReport, Error> {
     let mut report = RankReport::default();
     report.exposed_ns = exposed_ns;
     let extent_ns = block(reader, kinds::TOTALS, |columns| read_totals(columns, &mut report))?;

@@ -195,7 +195,7 @@ prop_compose! {
     ) -> Part {
         let mut part = part_of(Trace::default());
         let (collectives, exposed_ns): (Vec<LocalCollective>, Vec<i64>) = collectives.into_iter().unzip();
-        (part.collectives.collectives, part.report.exposed_ns) = (collectives.into(), exposed_ns);
+        (part.collectives.collectives, part.report.exposed_ns) = (collectives.into(), exposed_ns.into_iter().collect());
         part.collectives.groups = groups.into_iter().map(|(ranks, name, description)| Group { ranks: ranks.into(), name, description }).collect();
         part.collectives.steps =
             marks.into_iter().map(|(number, (start_ns, end_ns))| Step { number, start_ns, end_ns }).collect();
@@ -327,7 +327,7 @@ fn more_collectives_than_a_block_takes_come_back() {
             next
         })
         .collect();
-    part.report.exposed_ns = vec![0; 70_000];
+    part.report.exposed_ns = vec![0; 70_000].into_iter().collect();
     comes_back(&part, "many collectives");
 }
 
@@ -487,7 +487,7 @@ fn a_part_that_would_not_come_back_is_not_written() {
         assert_eq!(bytes, b"", "nothing is written");
         refused
     };
-    assert!(matches!(written(&|part| part.report.exposed_ns.push(1)), Error::Unwritable { .. }));
+    assert!(matches!(written(&|part| part.report.exposed_ns.extend([1])), Error::Unwritable { .. }));
     assert!(matches!(written(&of_other_group), Error::Unwritable { .. }));
     assert!(matches!(written(&|part| part.evidence = Some(RankEvidence::default())), Error::Unwritable { .. }));
     let long = written(&|part| part.about.file = "x".repeat(STRING_BYTES_MAX + 1));
@@ -506,7 +506,7 @@ fn a_small_file_does_not_inflate_to_a_large_one() {
     // Collectives that differ in nothing: what is stored may be tiny, but not ever so much smaller than what it stands for.
     let mut part = part(1, &Dialect::default());
     part.collectives.collectives = vec![part.collectives.collectives.stay(0).to_local(); 100_000].into();
-    part.report.exposed_ns = vec![0; 100_000];
+    part.report.exposed_ns = vec![0; 100_000].into_iter().collect();
     let bytes = file(&part);
     let bare = laid_bare(&bytes).len();
     assert!(bare < 64 * bytes.len(), "{} to {bare}", bytes.len());

@@ -4,25 +4,37 @@
 //! other are mostly of the same ranks; so a few are taken together and gone through rank by rank, because a rank's stamps lie beside
 //! each other and those of an instance do not.
 
-use rankscope_collectives::Instance;
 use rustc_hash::FxHashMap;
 
 use super::block::are_tame;
-use super::{Meetings, Member, Place, Stay};
+use super::{Meetings, Member, Place};
 
 /// Meetings that are gone through at a time, member by member: the stamps of a member lie together, those of a meeting do not.
 pub(super) const TILE: usize = 64;
 
-/// Something that so many ranks had a part in.
-pub(super) trait Parted {
-    /// How many.
-    fn members(&self) -> usize;
+/// What tells of meetings who took part in them, and when each came and left. Members ascend in rank.
+pub(super) trait Source {
+    /// What is a meeting.
+    type Meeting<'b>
+    where
+        Self: 'b;
+
+    /// How many took part.
+    fn members(&self, meeting: &Self::Meeting<'_>) -> usize;
+
+    /// The one at `place`.
+    fn member(&self, meeting: &Self::Meeting<'_>, place: usize) -> Member;
+
+    /// When the one at `place` entered each meeting of `tile`, and when it left.
+    fn stamps(&self, tile: &[Self::Meeting<'_>], place: usize, room: &mut Room, entered_ns: &mut [i64], left_ns: &mut [i64]);
 }
 
-impl Parted for &Instance {
-    fn members(&self) -> usize {
-        self.members.len()
-    }
+/// Room for the stays of one rank in the meetings of a tile.
+#[derive(Default)]
+pub(super) struct Room {
+    pub(super) places: Vec<u64>,
+    pub(super) starts_ns: Vec<u64>,
+    pub(super) stays_ns: Vec<u64>,
 }
 
 /// Which blocks the meetings of a tile are of.
@@ -34,9 +46,8 @@ enum Tile {
 }
 
 impl Meetings {
-    /// Those in `tiles`, in their order. Meetings of a tile have as many stays as each other; `stay` tells each by its place, and stays
-    /// ascend in rank.
-    pub(super) fn of<T: Parted>(tiles: &[&[T]], stay: impl Fn(&T, usize) -> Stay) -> Self {
+    /// Those in `tiles`, in their order, as `source` tells of them. Meetings of a tile have as many members as each other.
+    pub(super) fn of<'b, S: Source>(tiles: &[&[S::Meeting<'b>]], source: &'b S) -> Self {
         let mut meetings = Self::default();
         let mut known = Known::default();
         meetings.order.reserve_exact(tiles.iter().map(|tile| tile.len()).sum());
@@ -44,10 +55,10 @@ impl Meetings {
         for tile in tiles {
             let Some(first) = tile.first() else { continue };
             known.key.clear();
-            let is_uniform = (0..first.members()).all(|place| {
-                let own = Member::of(&stay(first, place));
+            let is_uniform = (0..source.members(first)).all(|place| {
+                let own = source.member(first, place);
                 known.key.push(own);
-                tile[1..].iter().all(|other| Member::of(&stay(other, place)) == own)
+                tile[1..].iter().all(|other| source.member(other, place) == own)
             });
             if is_uniform {
                 let block = known.block();
@@ -57,19 +68,19 @@ impl Meetings {
             }
             for one in *tile {
                 known.key.clear();
-                known.key.extend((0..one.members()).map(|place| Member::of(&stay(one, place))));
+                known.key.extend((0..source.members(one)).map(|place| source.member(one, place)));
                 let block = known.block();
                 meetings.order.push(known.row(block));
             }
             kinds.push(Tile::Mixed);
         }
         meetings.lay_out(known);
-        let mut at = 0;
+        let (mut at, mut room) = (0, Room::default());
         for (tile, kind) in tiles.iter().filter(|tile| !tile.is_empty()).zip(kinds) {
             match kind {
-                Tile::Of(block) => meetings.put_tile(at, block, tile, &stay),
+                Tile::Of(block) => meetings.put_tile(at, block, tile, source, &mut room),
                 Tile::Mixed => tile.iter().zip(at..).for_each(|(one, at)| {
-                    meetings.put_tile(at, meetings.order[at].0, std::slice::from_ref(one), &stay);
+                    meetings.put_tile(at, meetings.order[at].0, std::slice::from_ref(one), source, &mut room);
                 }),
             }
             at += tile.len();
@@ -100,17 +111,14 @@ impl Meetings {
     }
 
     /// Puts the stays of the meetings in `tile`, which are numbered from `at` on, where they belong in `block`.
-    fn put_tile<T: Parted>(&mut self, at: usize, block: u32, tile: &[T], stay: impl Fn(&T, usize) -> Stay) {
+    fn put_tile<S: Source>(&mut self, at: usize, block: u32, tile: &[S::Meeting<'_>], source: &S, room: &mut Room) {
         let place = &self.blocks[block as usize];
         let (apart, row) = (place.at.len(), self.order[at].1 as usize);
         self.at[place.at.start + row..][..tile.len()].iter_mut().zip(at as u32..).for_each(|(own, at)| *own = at);
         for member in 0..place.members.len() {
-            let cells = place.cells + member * apart + row..;
-            let entered = self.entered_ns[cells.clone()].iter_mut();
-            for (one, (entered_ns, left_ns)) in tile.iter().zip(entered.zip(&mut self.left_ns[cells])) {
-                let stay = stay(one, member);
-                (*entered_ns, *left_ns) = (stay.start_ns, stay.end_ns);
-            }
+            let first = place.cells + member * apart + row;
+            let cells = first..first + tile.len();
+            source.stamps(tile, member, room, &mut self.entered_ns[cells.clone()], &mut self.left_ns[cells]);
         }
     }
 }
@@ -145,19 +153,35 @@ impl Known {
     }
 }
 
+/// Meetings that are lists of stays.
 #[cfg(test)]
-impl Parted for Vec<Stay> {
-    fn members(&self) -> usize {
-        self.len()
+struct Listed;
+
+#[cfg(test)]
+impl Source for Listed {
+    type Meeting<'b> = Vec<super::Stay>;
+
+    fn members(&self, stays: &Vec<super::Stay>) -> usize {
+        stays.len()
+    }
+
+    fn member(&self, stays: &Vec<super::Stay>, place: usize) -> Member {
+        Member::of(&stays[place])
+    }
+
+    fn stamps(&self, tile: &[Vec<super::Stay>], place: usize, _: &mut Room, entered_ns: &mut [i64], left_ns: &mut [i64]) {
+        for ((stays, entered_ns), left_ns) in tile.iter().zip(entered_ns).zip(left_ns) {
+            (*entered_ns, *left_ns) = (stays[place].start_ns, stays[place].end_ns);
+        }
     }
 }
 
 #[cfg(test)]
-impl FromIterator<Vec<Stay>> for Meetings {
-    fn from_iter<I: IntoIterator<Item = Vec<Stay>>>(meetings: I) -> Self {
-        let meetings: Vec<Vec<Stay>> = meetings.into_iter().collect();
-        let tiles: Vec<&[Vec<Stay>]> =
+impl FromIterator<Vec<super::Stay>> for Meetings {
+    fn from_iter<I: IntoIterator<Item = Vec<super::Stay>>>(meetings: I) -> Self {
+        let meetings: Vec<Vec<super::Stay>> = meetings.into_iter().collect();
+        let tiles: Vec<&[Vec<super::Stay>]> =
             meetings.chunk_by(|a, b| a.len() == b.len()).flat_map(|alike| alike.chunks(TILE)).collect();
-        Self::of(&tiles, |stays, place| stays[place])
+        Self::of(&tiles, &Listed)
     }
 }

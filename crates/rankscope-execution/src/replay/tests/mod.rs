@@ -292,7 +292,9 @@ fn orders_that_contradict_each_other_are_broken_up_and_counted() {
     let mut job = Costs::of(2).run();
     // The first collective of one rank is taken for the second of the other, and the other way round.
     let [first, second] = &mut job.matched.instances[..2] else { panic!("two collectives") };
-    std::mem::swap(&mut first.members[1], &mut second.members[1]);
+    let other = first.members.at(1);
+    first.members = [first.members.at(0), second.members.at(1)].into_iter().collect();
+    second.members = [second.members.at(0), other].into_iter().collect();
     let (observed_ns, unchanged) = (job.observed_ns(), job.with(|replay| replay.unchanged().clone()));
     assert_eq!((unchanged.step_ns, unchanged.cycles > 0), (observed_ns, true));
     assert!(job.changed_ns(&["kernel:gemm=0.5x"]) < observed_ns);

@@ -162,7 +162,7 @@ fn arrive(job: &Job, ranks: &mut [RecordedRank]) {
     for (_, instance) in together {
         let key = (instance.group, instance.members.len());
         let sequence = counts.entry(key).or_default();
-        for member in &instance.members {
+        for member in instance.members.iter() {
             let (at, clock) = (member.rank(), &job.clocks.ranks[member.rank()]);
             let stay = job.collectives[at].collectives.stay(member.collective());
             let rank = &mut ranks[at];
@@ -200,6 +200,6 @@ fn begins(rank: &RecordedRank) -> Vec<(i64, i64)> {
 /// Whether all members recorded it, and none could leave before all had come.
 fn needs_all(instance: &Instance, collectives: &[RankCollectives]) -> bool {
     let kind =
-        |member: &rankscope_collectives::Member| collectives[member.rank()].collectives.operation(member.collective()).kind;
+        |member: rankscope_collectives::Member| collectives[member.rank()].collectives.operation(member.collective()).kind;
     instance.complete && instance.members.len() > 1 && instance.members.iter().all(|member| kind(member).needs_all())
 }

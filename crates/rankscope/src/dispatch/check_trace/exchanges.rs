@@ -113,7 +113,7 @@ fn kind(job: &Job, instance: &Instance) -> Option<Kind> {
 fn see(job: &Job, traces: &[Arc<Trace>], instance: &Instance) -> Seen {
     let (mut stays, mut recorded) = (Vec::new(), Vec::new());
     // Ranks of a plan are counted within the group that runs it.
-    for (place, member) in (0_u32..).zip(&instance.members) {
+    for (place, member) in (0_u32..).zip(instance.members.iter()) {
         let collective = job.collectives[member.rank()].collectives.stay(member.collective());
         let on_job = |nanos| {
             Span::from_nanos(
