@@ -3,11 +3,14 @@
 //!
 //! A step that no page has any more when somebody looks is left out and not guessed. Where other processes tell of themselves than before,
 //! the job was restarted or has lost some: what steps usually take is learned anew, and what was raised is over. That a page could not be
-//! read for once is neither, so ranks that are missing are waited for first. Pages do not say that a rank saves or evaluates. One that does
-//! is in no collective, so a job all of whose ranks are in one is known to be training. That holds for pages that know no steps, too, once
-//! every rank has left two collectives: the first ones wait for connections to be made.
+//! read for once is neither, so ranks that are missing are waited for first. Of a rank that marks its phase it is known what it does. One that
+//! does not may save or evaluate while it is in no collective; so a job all of whose ranks are in one, or mark another phase, is known to be
+//! training where it does not say otherwise. That holds for pages that know no steps, too, once every rank has left two collectives: the
+//! first ones wait for connections to be made.
 
 use std::collections::BTreeMap;
+
+use rankscope_recording::PagePhase;
 
 use crate::alarm::Alarm;
 use crate::hang::{Phase, Progress};
@@ -164,21 +167,33 @@ fn length(step: i64, begins: &[BTreeMap<i64, i64>]) -> Option<(i64, i64)> {
 }
 
 fn progress(seen: &[Seen]) -> Vec<Progress> {
-    let all_meet = seen.iter().all(|seen| seen.page.open().is_some());
+    let is_told = |seen: &Seen| seen.page.open().is_some() || seen.page.state.mark.phase != PagePhase::Unmarked;
+    let all_are_told = seen.iter().all(is_told);
     let has_met = |seen: &Seen| seen.page.arrivals.iter().filter(|arrival| arrival.left_ns != 0).take(2).count() == 2;
     let all_have_met = seen.iter().all(has_met);
     let of = |seen: &Seen| {
         let state = &seen.page.state;
-        let phase = match (state.step < 0, all_meet) {
+        let phase = marked(state.mark.phase).unwrap_or(match (state.step < 0, all_are_told) {
             (true, true) if all_have_met => Phase::Step,
             (true, _) => Phase::Start,
             (_, true) => Phase::Step,
             _ => Phase::Unmarked,
-        };
+        });
         let last_ns = if seen.clock.is_some() { on_job(seen, state.progress_ns) } else { state.wall_ns(state.progress_ns) };
         Progress { count: state.progress, last_ns, phase }
     };
     seen.iter().map(of).collect()
+}
+
+/// The phase that a program marks.
+fn marked(phase: PagePhase) -> Option<Phase> {
+    match phase {
+        PagePhase::Training => Some(Phase::Step),
+        PagePhase::Initialisation => Some(Phase::Start),
+        PagePhase::Evaluation => Some(Phase::Evaluation),
+        PagePhase::Checkpoint => Some(Phase::Checkpoint),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -186,7 +201,7 @@ mod tests {
     use super::*;
     use crate::alarm::AlarmKind;
     use crate::clock::NodeClock;
-    use rankscope_recording::{LivePage, PageArrival, PageGroup, PageHead, PageOp, PageState};
+    use rankscope_recording::{LivePage, PageArrival, PageGroup, PageHead, PageMark, PageOp, PageState};
 
     const STEP_NS: i64 = 100_000_000;
     const SECOND_NS: i64 = 1_000_000_000;
@@ -300,6 +315,51 @@ mod tests {
                 assert_eq!(alarm.kind, AlarmKind::Hang);
                 assert!(alarm.value_ns > 30 * SECOND_NS && alarm.value_ns <= 60 * SECOND_NS, "{alarm:?}");
             }
+        }
+    }
+
+    /// The job stands still in `phase`, which `marking` of its four ranks mark while the others are in a collective. For how long in seconds
+    /// nothing is wrong.
+    fn well_for_s(phase: PagePhase, marking: usize, before: &[i64]) -> Option<i64> {
+        let job = Job { late_ns: 0, pid: 1, open: true };
+        let mut following = Following::default();
+        followed(&job, 1..300, &mut following);
+        let mut stands = job.at(300);
+        for seen in stands.iter_mut().take(marking) {
+            seen.page.state.mark = PageMark { phase, ..PageMark::default() };
+            seen.page.arrivals.pop();
+        }
+        let mut now_ns = 300 * STEP_NS;
+        let mut stand = |seconds: i64, number: usize| -> Option<i64> {
+            for seen in &mut stands {
+                seen.page.state.progress = 1_000 + number as u64;
+                seen.page.state.progress_ns = now_ns;
+            }
+            let began_ns = now_ns;
+            while now_ns < began_ns + seconds * SECOND_NS {
+                now_ns += 2 * SECOND_NS;
+                if let Some(alarm) = following.look(now_ns, &Compared::of(&stands)).first() {
+                    assert_eq!((alarm.kind, alarm.cleared_ns), (AlarmKind::Hang, None));
+                    return Some((now_ns - began_ns) / SECOND_NS);
+                }
+            }
+            None
+        };
+        for (number, seconds) in before.iter().enumerate() {
+            assert_eq!(stand(*seconds, number), None, "{phase:?}");
+        }
+        stand(4_000, before.len())
+    }
+
+    #[test]
+    fn ranks_that_mark_a_phase_are_waited_for_as_long_as_it_may_take_and_no_longer() {
+        for marking in 1..=4 {
+            for phase in [PagePhase::Checkpoint, PagePhase::Evaluation, PagePhase::Initialisation] {
+                assert_eq!(well_for_s(phase, marking, &[]), Some(1_802), "{phase:?} of {marking}");
+                assert_eq!(well_for_s(phase, marking, &[60, 40, 80]), Some(402), "{phase:?} of {marking}");
+            }
+            let training = well_for_s(PagePhase::Training, marking, &[]);
+            assert!(training.is_some_and(|seconds| (30..60).contains(&seconds)), "{training:?}");
         }
     }
 

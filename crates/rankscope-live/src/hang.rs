@@ -135,7 +135,8 @@ impl Standstill {
         }
         self.counts = ranks.iter().map(|rank| rank.count).collect();
         self.same_since_ns = now_ns;
-        let patience = |rank: &&Progress| self.limit_ns(rank.phase);
+        // Of two that allow as much, the one that is marked is the reason.
+        let patience = |rank: &&Progress| (self.limit_ns(rank.phase), rank.phase != Phase::Unmarked);
         self.phase = ranks.iter().max_by_key(patience).map_or(Phase::Start, |rank| rank.phase);
     }
 }

@@ -1,11 +1,12 @@
 //! The live page of this process: where it is now, for whoever watches the job while it runs.
 //!
 //! There is one where the process joined a run ([`crate::join_run`]); everywhere else these functions look at one flag. Steps are told
-//! by [`crate::begin_step`]; collectives by who calls them, with [`collective`]. A page costs a few hundred nanoseconds a collective and nothing
+//! by [`crate::begin_step`]; collectives by who calls them, with [`collective`]; that it saves or evaluates with [`phase`]. A page costs a few hundred nanoseconds a collective and nothing
 //! for any other span. No thread waits for another here: what comes while another thread writes is not told, and its
 //! successor tells it.
 
 mod page;
+mod phase;
 
 use std::fs;
 use std::io;
@@ -13,7 +14,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-pub use rankscope_recording::PageOp;
+pub use phase::{InPhase, enter_phase, leave_phase};
+pub use rankscope_recording::{PageOp, PagePhase as Phase};
 
 use crate::test_clock::TestClock;
 use page::Page;
@@ -41,6 +43,12 @@ pub struct Collective<'a> {
 #[must_use = "the collective is over when this is dropped: give it a name like `_inside`"]
 #[derive(Debug)]
 pub struct InCollective(Option<u64>);
+
+/// Whether this process tells of itself.
+#[inline]
+pub fn has_page() -> bool {
+    IS_ON.load(Ordering::Relaxed)
+}
 
 /// Tells that this process comes to a collective, and with the end of what it returns that it leaves.
 #[inline]
@@ -70,6 +78,35 @@ impl Drop for InCollective {
         if let Some(number) = self.0 {
             with(|page| page.leave(number, page.now_ns()));
         }
+    }
+}
+
+/// Tells that this process is in a phase in which it may be long before it does anything else, such as saving a checkpoint, until
+/// what this returns is dropped. Whoever watches the job is as patient as the phase asks for. Of phases within phases the page tells the one that
+/// allows most. Costs some atomic operations where there is no page.
+///
+/// ```
+/// use rankscope_record::live::{Phase, phase};
+///
+/// let saving = phase(Phase::Checkpoint);
+/// // Write the model.
+/// drop(saving);
+/// ```
+pub fn phase(phase: Phase) -> InPhase {
+    InPhase::begin(phase)
+}
+
+/// Tries so often to tell of a phase: a page is written within a microsecond, and whoever forks may never leave it.
+const PHASE_TRIES: u32 = 1_000;
+
+/// The page is to tell of another phase. Where it does not come to it, whatever is told next does.
+fn phase_changed() {
+    if IS_ON.load(Ordering::Relaxed) {
+        let told = || {
+            std::hint::spin_loop();
+            with(Page::phase_changed)
+        };
+        let _told = (0..PHASE_TRIES).find_map(|_| told());
     }
 }
 
@@ -143,6 +180,8 @@ mod tests {
             LivePage::read(&bytes, &bytes).unwrap()
         };
         assert_eq!((read().head.rank, read().head.pid, read().state.step), (3, std::process::id(), -1));
+        let begun = read().state;
+        assert!(begun.progress == 0 && begun.progress_ns >= begun.anchor[0] - 1_000_000_000, "it moved when it began");
         step(4);
         let all_reduce = |sequence| Collective { group: "default_pg", members: 2, sequence, op: PageOp::AllReduce, bytes: 64 };
         (0..600).for_each(|sequence| drop(collective(&all_reduce(sequence))));
@@ -162,9 +201,23 @@ mod tests {
         assert_eq!(last, [(602, now_ns + 9, 0), (601, now_ns + 5, now_ns + 8)]);
         assert_eq!(read().state.progress_ns, now_ns + 9, "what is told late takes nothing back");
         drop(second);
+        let before = read().state;
+        let evaluating = phase(Phase::Evaluation);
+        let saving = phase(Phase::Checkpoint);
+        assert_eq!((read().state.mark.phase, read().state.mark.before), (Phase::Checkpoint, 0));
+        assert!(read().state.progress > before.progress && read().state.mark.began_ns >= before.progress_ns);
+        drop(evaluating);
+        drop(collective(&all_reduce(603)));
+        assert_eq!(read().state.mark.phase, Phase::Checkpoint, "they end in any order");
+        std::thread::spawn(|| drop(saving)).join().unwrap();
+        assert_eq!(read().state.mark.phase, Phase::Unmarked);
+        assert!(!leave_phase(Phase::Checkpoint), "it is in none");
+        enter_phase(Phase::Checkpoint);
+        assert!(read().state.mark.before == 1 && read().state.mark.longest_ns > 0);
+        assert!(leave_phase(Phase::Checkpoint));
         assert_eq!(Told::begin(run.path(), 3, None).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         drop(told);
         assert!(!path.exists() && !run.path().join("live").exists());
-        assert!(collective(&all_reduce(603)).0.is_none(), "off again");
+        assert!(collective(&all_reduce(604)).0.is_none(), "off again");
     }
 }

@@ -3,7 +3,9 @@
 //! Nothing of it has to be completed for it to be read, so it tells as much of a process that was killed. What changes together lies
 //! twice, each with a checksum: the writer fills the older one and then says that it is the newer. So there is always a whole
 //! one, and a reader waits for nobody. Arrivals at collectives lie in a ring behind, each with its number. All words are little endian.
-//! A page that is damaged, forged or of another version is refused with the reason. Opening files is not done here.
+//! A page that is damaged, forged or of another version is refused with the reason. Words of a state that a program does not know are
+//! passed over, and those that an earlier one did not write are zeros, which say that nothing is known: so programs that are older or newer than
+//! the rank read one another's pages. Opening files is not done here.
 //!
 //! | words | what |
 //! |---|---|
@@ -13,7 +15,11 @@
 //! | 80 to 239 | 16 groups: length of the name and members, then the name in 9 words |
 //! | 256 to 2047 | 256 arrivals of 7 words |
 
+mod phase;
+
 use thiserror::Error;
+
+pub use phase::{PageMark, PagePhase};
 
 /// Length of a page.
 pub const PAGE_BYTES: usize = 8 * PAGE_WORDS;
@@ -148,6 +154,8 @@ pub struct PageState {
     pub arrivals: u64,
     /// Groups so far.
     pub groups: u64,
+    /// The phase that its program marks.
+    pub mark: PageMark,
 }
 
 /// A group of ranks that meet.
@@ -211,6 +219,7 @@ impl PageState {
     /// A state as words, for the time `count` that a page is written.
     pub fn words(&self, count: u64) -> [u64; 32] {
         let mut words = [0; PAGE_STATE_WORDS];
+        let [phase, phase_began, phases_before, phase_longest] = self.mark.words();
         let of_state = [
             count,
             self.progress,
@@ -222,6 +231,10 @@ impl PageState {
             self.anchor[1] as u64,
             self.arrivals,
             self.groups,
+            phase,
+            phase_began,
+            phases_before,
+            phase_longest,
         ];
         words[..of_state.len()].copy_from_slice(&of_state);
         words[PAGE_STATE_WORDS - 1] = checksum(&words[..PAGE_STATE_WORDS - 1]);
@@ -230,7 +243,8 @@ impl PageState {
 
     fn of(words: &[u64]) -> Option<(u64, Self)> {
         let (sum, rest) = words.split_last()?;
-        let [count, progress, progress_ns, step, began, took, raw, wall, arrivals, groups, ..] = *rest else { return None };
+        let (state, behind) = rest.split_first_chunk()?;
+        let [count, progress, progress_ns, step, began, took, raw, wall, arrivals, groups] = *state;
         let state = Self {
             progress,
             progress_ns: progress_ns as i64,
@@ -240,6 +254,7 @@ impl PageState {
             anchor: [raw as i64, wall as i64],
             arrivals,
             groups,
+            mark: PageMark::of(*behind.first_chunk()?),
         };
         (checksum(rest) == *sum).then_some((count, state))
     }
@@ -361,6 +376,24 @@ mod tests {
             (3, 5, "dp", 4)
         );
         assert_eq!((read.arrivals.len(), read.open().map(|open| open.sequence)), (3, Some(2)));
+    }
+
+    #[test]
+    fn a_phase_is_read_as_it_was_marked_and_a_page_of_an_earlier_program_has_none() {
+        let mark = PageMark { phase: PagePhase::Checkpoint, began_ns: 60, before: 4, longest_ns: 9 };
+        let marked = PageState { progress: 5, arrivals: 3, mark, ..PageState::default() };
+        assert_eq!(PageState::of(&marked.words(2)), Some((2, marked)));
+        // Words 0 to 9 are those of programs without phases.
+        let mut earlier = marked.words(2);
+        earlier[10..31].fill(0);
+        earlier[31] = checksum(&earlier[..31]);
+        assert_eq!(PageState::of(&earlier), Some((2, PageState { mark: PageMark::default(), ..marked })));
+        // And a later program's are passed over.
+        let mut later = marked.words(2);
+        (later[10], later[20]) = (77, 1);
+        later[31] = checksum(&later[..31]);
+        let unmarked = PageMark { phase: PagePhase::Unmarked, ..mark };
+        assert_eq!(PageState::of(&later), Some((2, PageState { mark: unmarked, ..marked })));
     }
 
     #[test]

@@ -12,6 +12,7 @@ use rankscope_recording::{
 };
 
 use super::Collective;
+use super::phase::Marks;
 use crate::store::map_file;
 use crate::test_clock::TestClock;
 use crate::ticks::clock_ns;
@@ -27,6 +28,7 @@ pub(super) struct Page {
     count: u64,
     state: PageState,
     groups: Vec<String>,
+    marks: Marks,
     clock: Option<TestClock>,
 }
 
@@ -44,7 +46,9 @@ impl Page {
         let words = map_file(&file, 0, PAGE_BYTES)?.cast();
         let pid = std::process::id();
         let state = PageState { step: -1, ..PageState::default() };
-        let mut page = Self { words, pid, count: 0, state, groups: Vec::new(), clock };
+        let mut page = Self { words, pid, count: 0, state, groups: Vec::new(), marks: Marks::default(), clock };
+        // That it is there is the first thing that a rank does.
+        page.state.progress_ns = page.now_ns();
         page.fill(0, &head.words());
         page.publish();
         // It appears under its name when it can be read.
@@ -80,6 +84,11 @@ impl Page {
         }
         (self.state.step, self.state.step_began_ns) = (number, now_ns);
         self.progressed(now_ns);
+    }
+
+    /// That phases begin and end is progress, too.
+    pub(super) fn phase_changed(&mut self) {
+        self.progressed(self.now_ns());
     }
 
     /// The number of the arrival; none where the page has no room for another group.
@@ -146,6 +155,7 @@ impl Page {
             let off_ns = self.clock.as_ref().map_or(0, |clock| clock.error_ns(raw_ns));
             self.state.anchor = [raw_ns.saturating_add(off_ns), wall_ns.saturating_add(off_ns)];
         }
+        self.state.mark = self.marks.at(self.state.progress_ns);
         self.count += 1;
         self.fill(PAGE_STATES_AT[(self.count & 1) as usize], &self.state.words(self.count));
         self.put(PAGE_COUNT_AT, self.count);
