@@ -158,6 +158,9 @@ pub struct HangRank {
     pub rank: u32,
     /// The files that tell of it; none where nothing does.
     pub files: Vec<String>,
+    /// The phase that its program marks on its live page: `initialisation`, `training`, `evaluation` or `checkpoint`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
     /// The call that it is stuck in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stuck_in: Option<HangCall>,

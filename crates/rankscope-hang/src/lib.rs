@@ -45,6 +45,7 @@ mod judge;
 mod name;
 mod page;
 mod pages;
+mod phases;
 mod pickled;
 mod progress;
 mod ras;

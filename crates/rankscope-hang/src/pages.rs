@@ -1,7 +1,8 @@
 //! Live pages as what a verdict rests on, or as a witness beside dumps.
 //!
 //! A page is of this moment, and in a job that runs somebody is always the last to come. So nothing is judged before all ranks have
-//! stood still for a while, and whoever is outside of collectives for less than a minute may be saving. Pages hold what a program tells of its
+//! stood still for a while, and whoever is outside of collectives for less than a minute may be saving, unless it says what it does
+//! (see `phases`). Pages hold what a program tells of its
 //! collectives, and no messages: alone they never make a verdict quite sure. Those of a job whose processes have all ended do not tell whether
 //! it ever stood still.
 
@@ -12,6 +13,7 @@ use rankscope_document::{Confidence, HangDocument, HangKind, HangRoot, HangWitne
 use rankscope_recording::{LivePage, PAGE_GROUPS};
 
 use crate::dump::Dump;
+use crate::phases::Phases;
 use crate::told::{Form, RankState, Scene, Told};
 use crate::words;
 
@@ -92,7 +94,7 @@ impl FoundPages {
     }
 
     /// How long ago an instant of that page was.
-    fn age_ns(&self, found: &FoundPage, raw_ns: i64) -> i64 {
+    pub(crate) fn age_ns(&self, found: &FoundPage, raw_ns: i64) -> i64 {
         self.now_ns.saturating_sub(found.page.state.wall_ns(raw_ns))
     }
 
@@ -130,6 +132,10 @@ pub(crate) fn document(found: &FoundPages, problems: &[String], title: &str) -> 
             overrule(&mut document, HangKind::Healthy, Confidence::High, summary);
             document.verdict.waiting.clear();
         }
+        Standing::Pauses { age_ns } if Phases::of(found).may_last() => {
+            let summary = format!("No rank has made progress for {}. {}", seconds(age_ns), Phases::of(found).sentence());
+            overrule(&mut document, HangKind::Healthy, Confidence::Medium, summary);
+        }
         Standing::Pauses { age_ns } => {
             let why = format!(
                 "No rank has made progress for {}. That may be a pause, such as saving or compiling: ask again when it has lasted {}.",
@@ -148,6 +154,10 @@ pub(crate) fn document(found: &FoundPages, problems: &[String], title: &str) -> 
         }
         Standing::Still { age_ns } => temper(&mut document, found, &scene, age_ns),
     }
+    for rank in &mut document.ranks {
+        let phase = found.page_of(rank.rank).map_or("", |found| found.page.state.mark.phase.name());
+        rank.phase = (!phase.is_empty()).then(|| phase.to_owned());
+    }
     for witness in &mut document.verdict.witnesses {
         witness.says.clone_from(&document.verdict.summary);
         witness.agrees = (!document.verdict.roots.is_empty()).then_some(true);
@@ -161,18 +171,49 @@ fn temper(document: &mut HangDocument, found: &FoundPages, scene: &Scene<'_>, ag
     if let Some(why) = untold(document, found, scene) {
         return overrule(document, HangKind::Unclear, Confidence::Low, format!("{still} {why}"));
     }
+    let phases = Phases::of(found);
+    let is_excused = phases.excuse(&mut document.verdict);
     if name_gone(document, found, scene) {
         document.verdict.summary = format!("{still} {}", document.verdict.summary);
         return;
     }
+    let nobody_is_to_blame = is_excused && document.verdict.roots.is_empty();
+    if nobody_is_to_blame || document.verdict.kind == HangKind::Healthy {
+        return at_work(document, found, &phases, &still);
+    }
     let verdict = &mut document.verdict;
-    let may_save = verdict.kind == HangKind::Missing && age_ns < nanos(SAVING);
+    phases.explain(&mut verdict.roots);
+    let is_silent = verdict.roots.iter().any(|root| !phases.is_marked(root.rank));
+    let may_save = verdict.kind == HangKind::Missing && age_ns < nanos(SAVING) && is_silent;
     verdict.confidence = match verdict.confidence {
         Confidence::High | Confidence::Medium if !may_save => Confidence::Medium,
         _ => Confidence::Low,
     };
     let saving = if may_save { " That may be saving or compiling: ask again in a minute." } else { "" };
-    verdict.summary = format!("{still} {}{saving}", verdict.summary);
+    let marked = phases.sentence();
+    let marked = if marked.is_empty() { marked } else { format!(" {marked}") };
+    verdict.summary = format!("{still} {}{marked}{saving}", verdict.summary);
+}
+
+/// Nobody is waited for, or only ranks that say that they are in a phase that may last.
+fn at_work(document: &mut HangDocument, found: &FoundPages, phases: &Phases, still: &str) {
+    let late = phases.beyond();
+    let said = phases.sentence();
+    if !late.is_empty() {
+        let summary = format!("{still} {said} That is longer than it may take: look at what it writes to or waits for.");
+        overrule(document, HangKind::Outside, Confidence::Medium, summary);
+        document.verdict.roots = late;
+        return;
+    }
+    let living = found.pages.iter().filter(|one| !one.is_gone);
+    let outside = living.filter(|one| one.page.open().is_none()).map(|one| one.page.head.rank);
+    if phases.explain_all(outside) {
+        let summary = format!("{still} {said} That may last up to {}.", phases.limit());
+        return overrule(document, HangKind::Healthy, Confidence::Medium, summary);
+    }
+    let said = if said.is_empty() { said } else { format!(" {said}") };
+    let why = "None is in a collective that was recorded: all are at work of their own, such as loading or compiling.";
+    overrule(document, HangKind::Unclear, Confidence::Low, format!("{still} {why}{said}"));
 }
 
 /// Why pages do not tell who is to blame.
@@ -191,10 +232,7 @@ fn untold(document: &HangDocument, found: &FoundPages, scene: &Scene<'_>) -> Opt
             words::ranks(&full)
         ));
     }
-    let nobody_waits = document.verdict.kind == HangKind::Healthy;
-    nobody_waits.then(|| {
-        "None is in a collective that was recorded: all are at work of their own, such as loading or compiling.".to_owned()
-    })
+    None
 }
 
 /// Names ranks whose process is gone, where others wait in collectives and nobody else is to blame.
@@ -246,7 +284,7 @@ pub(crate) fn hear(document: &mut HangDocument, found: &FoundPages) {
     let pages = self::document(found, &[], "").verdict;
     let of = |roots: &[HangRoot]| -> BTreeSet<u32> { roots.iter().map(|root| root.rank).collect() };
     let (named, seen) = (of(&document.verdict.roots), of(&pages.roots));
-    let runs = matches!(found.standing(), Standing::Runs { .. });
+    let is_well = pages.kind == HangKind::Healthy;
     let knows_nobody = matches!(document.verdict.kind, HangKind::Unclear | HangKind::Healthy);
     let says = pages.summary.clone();
     let agrees = match (named.is_empty(), seen.is_empty()) {
@@ -256,7 +294,7 @@ pub(crate) fn hear(document: &mut HangDocument, found: &FoundPages) {
             document.verdict.witnesses.extend(witnesses.into_iter().map(|witness| HangWitness { agrees: None, ..witness }));
             return;
         }
-        (false, true) if runs => Some(false),
+        (false, true) if is_well => Some(false),
         (false, false) => Some(!named.is_disjoint(&seen)),
         _ => None,
     };
@@ -268,7 +306,7 @@ const fn nanos(time: Duration) -> i64 {
 }
 
 /// `12 s`, `3.4 s`.
-fn seconds(ns: i64) -> String {
+pub(crate) fn seconds(ns: i64) -> String {
     let tenths = ns / 100_000_000;
     if tenths >= 100 { format!("{} s", tenths / 10) } else { format!("{}.{} s", tenths / 10, tenths % 10) }
 }

@@ -98,7 +98,7 @@ pub(crate) fn rank(scene: &Scene<'_>, state: &RankState<'_>) -> HangRank {
         None => forgotten(scene, point),
     });
     let last = if stuck_in.is_none() { last(scene, state) } else { None };
-    HangRank { rank: state.rank, files, stuck_in, last }
+    HangRank { rank: state.rank, files, phase: None, stuck_in, last }
 }
 
 fn call(scene: &Scene<'_>, state: &RankState<'_>, kept: &Kept) -> HangCall {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use rankscope_document::{Confidence, HangDocument, HangKind};
 use rankscope_hang::{Evidence, FoundPages};
+use rankscope_recording::{PageMark, PagePhase};
 
 use crate::job::{Fault, Job};
 
@@ -114,6 +115,82 @@ fn whoever_is_outside_for_less_than_a_minute_may_be_saving() {
     assert!(soon.summary.contains("for 20 s") && soon.summary.contains("may be saving"), "{}", soon.summary);
     assert_eq!((later.confidence, later.roots[0].rank), (Confidence::Medium, 3));
     assert!(!later.summary.contains("saving"), "{}", later.summary);
+}
+
+/// The pages with `rank` in `phase` since it came out of its last collective.
+fn marked(mut pages: FoundPages, rank: u32, phase: PagePhase, before: u64, longest: Duration) -> FoundPages {
+    let state = &mut pages.pages[rank as usize].page.state;
+    state.mark = PageMark { phase, began_ns: state.progress_ns, before, longest_ns: longest.as_nanos() as i64 };
+    pages
+}
+
+const LASTING: [(PagePhase, &str); 3] = [
+    (PagePhase::Checkpoint, "is saving a checkpoint"),
+    (PagePhase::Evaluation, "is evaluating"),
+    (PagePhase::Initialisation, "is initialising"),
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_rank_that_says_that_it_saves_is_to_blame_only_when_that_takes_longer_than_it_may(
+        (tp, dp) in sizes(), at in any::<u64>(), who in any::<u32>(), phase in 0..LASTING.len(), age_s in 11_u64..4_000,
+        before in 0_u64..6, longest_s in 1_u64..200,
+    ) {
+        let (rank, (phase, says)) = (who % (tp * dp), LASTING[phase]);
+        let job = Job::of_collectives(tp, dp, Fault::Missing, rank, at);
+        let limit_s = if before < 3 { 1_800 } else { (longest_s * 5).max(30) };
+        let document = judged(marked(job.pages(Duration::from_secs(age_s)), rank, phase, before, Duration::from_secs(longest_s)));
+        let summary = &document.verdict.summary;
+        prop_assert!(summary.contains(&format!("Rank {rank} {says}")) && !summary.contains("may be saving"), "{}", summary);
+        prop_assert_eq!(document.ranks[rank as usize].phase.as_deref(), Some(phase.name()));
+        // When it began is a little before everybody stood still.
+        if age_s < limit_s.saturating_sub(5) {
+            prop_assert_eq!(found(&document), (HangKind::Healthy, vec![]), "{}", summary);
+        } else if age_s > limit_s {
+            prop_assert_eq!(found(&document), (HangKind::Missing, vec![rank]), "{}", summary);
+            prop_assert!(document.verdict.roots[0].why.contains("has been"), "{:?}", document.verdict.roots);
+        }
+    }
+
+    #[test]
+    fn a_phase_of_one_rank_excuses_no_other((tp, dp) in sizes(), at in any::<u64>(), who in any::<u32>(), other in 1_u32..1_000) {
+        let (rank, ranks) = (who % (tp * dp), tp * dp);
+        let other = (rank + 1 + other % (ranks - 1)) % ranks;
+        let job = Job::of_collectives(tp, dp, Fault::Missing, rank, at);
+        let document = judged(marked(job.pages(LATER), other, PagePhase::Checkpoint, 0, Duration::ZERO));
+        prop_assert_eq!(found(&document), (HangKind::Missing, vec![rank]), "{}", document.verdict.summary);
+        let trains = judged(marked(job.pages(Duration::from_secs(20)), rank, PagePhase::Training, 0, Duration::ZERO));
+        prop_assert_eq!(found(&trains), (HangKind::Missing, vec![rank]), "{}", trains.verdict.summary);
+        prop_assert!(!trains.verdict.summary.contains("saving"), "it says that it trains: {}", trains.verdict.summary);
+        let mut gone = marked(job.pages(LATER), rank, PagePhase::Checkpoint, 0, Duration::ZERO);
+        gone.pages[rank as usize].is_gone = true;
+        let document = judged(gone);
+        prop_assert_eq!(found(&document), (HangKind::Dead, vec![rank]), "{}", document.verdict.summary);
+    }
+}
+
+#[test]
+fn a_job_all_of_whose_ranks_save_is_well_until_it_takes_too_long() {
+    let at = |seconds: u64| {
+        let mut pages = Job::of_collectives(4, 2, Fault::Stuck, 0, 5).pages(Duration::from_secs(seconds));
+        for one in &mut pages.pages {
+            one.page.arrivals.retain(|arrival| arrival.left_ns != 0);
+            one.page.state.mark =
+                PageMark { phase: PagePhase::Checkpoint, began_ns: one.page.state.progress_ns, ..PageMark::default() };
+        }
+        judged(pages)
+    };
+    let (pauses, saves, stuck) = (at(5), at(600), at(2_000));
+    assert_eq!(found(&pauses), (HangKind::Healthy, vec![]), "{}", pauses.verdict.summary);
+    assert_eq!(found(&saves), (HangKind::Healthy, vec![]), "{}", saves.verdict.summary);
+    assert!(
+        saves.verdict.summary.contains("Ranks 0 to 7 are saving a checkpoint, for 10 min. That may last up to 30 min."),
+        "{}",
+        saves.verdict.summary
+    );
+    assert_eq!(found(&stuck), (HangKind::Outside, (0..8).collect()), "{}", stuck.verdict.summary);
 }
 
 #[test]
