@@ -79,6 +79,12 @@ pub struct LiveRank {
     pub node: Option<u32>,
     /// How long ago it did anything.
     pub progress_age_ns: i64,
+    /// The phase that its program marks: `initialisation`, `training`, `evaluation` or `checkpoint`.
+    #[serde(default)]
+    pub phase: Option<String>,
+    /// How long it has been in that.
+    #[serde(default)]
+    pub phase_age_ns: Option<i64>,
     /// The collective it is in.
     pub open: Option<LiveCollective>,
 }

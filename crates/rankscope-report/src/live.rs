@@ -91,10 +91,20 @@ fn cells(rank: &LiveRank) -> Vec<String> {
 
 /// In so many columns; where they are few, without its age, which is about what the rank last moved.
 fn is_in(rank: &LiveRank, room: usize) -> String {
-    let Some(LiveCollective { group, seq, op, age_ns, .. }) = &rank.open else { return String::new() };
+    let Some(LiveCollective { group, seq, op, age_ns, .. }) = &rank.open else { return shorten(&phase(rank), room) };
     let call = format!("{} {seq} of {}", clean(op), shorten(&clean(group), 16));
     let with_age = format!("{call}, {}", duration(*age_ns as f64));
     if width_of(&with_age) <= room { with_age } else { shorten(&call, room) }
+}
+
+/// Of a rank outside of collectives, the phase that it marks. That it trains goes without saying.
+fn phase(rank: &LiveRank) -> String {
+    let age = rank.phase_age_ns.map(|age_ns| duration(age_ns as f64)).unwrap_or_default();
+    rank.phase
+        .as_deref()
+        .filter(|phase| *phase != "training")
+        .map(|phase| format!("{}, {age}", clean(phase)))
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -128,12 +138,18 @@ mod tests {
             ..LiveRank::default()
         };
         let waits = LiveRank { rank: 0, open: Some(open), ..LiveRank::default() };
+        let phase = |rank, phase: &str| LiveRank {
+            rank,
+            phase: Some(phase.to_owned()),
+            phase_age_ns: Some(3_000_000_000),
+            ..LiveRank::default()
+        };
         let problems = vec!["2 of 4 ranks tell of themselves.".to_owned()];
         let document = LiveDocument {
             title: "demo-1".to_owned(),
             step: Some(40),
             alarms: vec![LiveAlarm { rank: Some(2), value_ns: 11_000_000, clock_error_ns: 23_000, ..LiveAlarm::default() }],
-            ranks: vec![late, waits],
+            ranks: vec![late, waits, phase(1, "checkpoint"), phase(3, "training")],
             problems,
             ..LiveDocument::default()
         };
@@ -142,6 +158,7 @@ mod tests {
             assert!(text.lines().all(|line| line.chars().count() <= columns), "{columns}: {text}");
             let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what} in {text}"));
             assert!(at("11.0 ms") < at("all_reduce 9 of dp") && at("± 23.0 us") > 0 && at("2 of 4") > 0);
+            assert!(text.contains("checkpoint, 3.00 s") && !text.contains("training"), "{text}");
             assert!(at("Rank 2 comes 11.0 ms late a step") < at("all_reduce 9 of dp"));
         }
     }

@@ -5,7 +5,7 @@ use rankscope_report::{alarm_line, bytes, duration};
 
 use crate::column::{error, figure, part_of_step, time};
 use crate::draw::Line;
-use crate::ranks::{is_in, verdict};
+use crate::ranks::{is_in, phase, verdict};
 use crate::state::Top;
 use crate::trend::bars;
 
@@ -32,6 +32,7 @@ impl Top {
         }
         lines.push(self.fact("moved", format!("{} ago", duration(of.progress_age_ns as f64))));
         lines.push(self.fact("is in", inside(of)));
+        lines.extend(phase(of).map(|phase| self.fact("phase", phase)));
         lines.extend(self.last_in(rank));
         let trend = bars(self.scene.trends.lateness_ns(rank), usize::from(width).saturating_sub(INDENT));
         lines.push(self.fact("trend", trend));

@@ -50,8 +50,8 @@ pub(crate) const COLUMNS: &[Column] = &[
     Column::rest(
         "is in",
         Value::Shown {
-            cell: |scene, at| of(scene, at).open.as_ref().map(is_in).unwrap_or_default(),
-            by: |scene, at| of(scene, at).open.as_ref().map(|open| open.age_ns),
+            cell: |scene, at| doing(of(scene, at)).unwrap_or_default(),
+            by: |scene, at| of(scene, at).open.as_ref().map(|open| open.age_ns).or(of(scene, at).phase_age_ns),
         },
     ),
 ];
@@ -64,6 +64,21 @@ fn number(scene: &Scene, at: usize) -> String {
 
 fn of(scene: &Scene, at: usize) -> &LiveRank {
     &scene.document.ranks[at]
+}
+
+/// The collective that a rank is in, and the phase that it marks.
+pub(crate) fn doing(rank: &LiveRank) -> Option<String> {
+    match (&rank.open, phase(rank)) {
+        (Some(open), Some(phase)) => Some(format!("{}; {phase}", is_in(open))),
+        (Some(open), None) => Some(is_in(open)),
+        (None, phase) => phase,
+    }
+}
+
+/// The phase that it marks; that it trains goes without saying.
+pub(crate) fn phase(rank: &LiveRank) -> Option<String> {
+    let phase = rank.phase.as_deref().filter(|phase| *phase != "training")?;
+    Some(format!("{} in {phase}", duration(rank.phase_age_ns.unwrap_or(0) as f64)))
 }
 
 /// Age first: it is what is looked for, and what is behind may be cut.

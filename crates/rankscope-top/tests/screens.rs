@@ -27,6 +27,8 @@ fn job(step: i64) -> LiveDocument {
             exposed_comm_ns: None,
             node: Some(rank / 4),
             progress_age_ns: MS * i64::from(rank + 1),
+            phase: None,
+            phase_age_ns: None,
             open: Some(open).filter(|_| rank == 3),
         }
     };
@@ -244,6 +246,19 @@ fn names_of_a_job_steer_no_terminal() {
         let screen = drawn(&mut top, 80, 24);
         assert!(!screen.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{screen:?}");
     }
+}
+
+#[test]
+fn the_phase_that_a_rank_marks_is_what_it_is_in_and_training_goes_without_saying() {
+    let mut document = job(7);
+    let ranks = document.ranks.iter_mut().filter(|rank| rank.rank == 3 || rank.rank == 5);
+    ranks.for_each(|rank| (rank.phase, rank.phase_age_ns) = (Some("checkpoint".to_owned()), Some(12_000 * MS)));
+    document.ranks.iter_mut().filter(|rank| rank.rank == 1).for_each(|rank| rank.phase = Some("training".to_owned()));
+    let mut top = Top::new(Paint { color: false });
+    top.take(document);
+    let screen = drawn(&mut top, 160, 30);
+    assert!(screen.contains("9.00 ms in all_reduce 421 of dp; 12.0 s in checkpoint"), "{screen}");
+    assert_eq!((screen.matches("12.0 s in checkpoint").count(), screen.matches("in training").count()), (2, 0), "{screen}");
 }
 
 fn any_input() -> impl Strategy<Value = Input> {

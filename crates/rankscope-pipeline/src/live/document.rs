@@ -4,6 +4,7 @@ use rankscope_document::{
     LiveAlarm, LiveCollective, LiveDocument, LiveLast, LiveLink, LiveMeetings, LiveNode, LiveOpen, LiveRank, LiveReplay,
 };
 use rankscope_live::{By, Compared, Found, Met, Open, Seen};
+use rankscope_recording::PagePhase;
 
 /// Ranks that are listed where they are missing in a collective.
 const MISSING_MAX: usize = 16;
@@ -57,6 +58,7 @@ impl Beside {
 fn rank(seen: &Seen, found: &Found, node: Option<u32>, now_ns: i64) -> LiveRank {
     let page = &seen.page;
     let age_ns = |raw_ns: i64| age_ns(page.state.wall_ns(raw_ns), now_ns);
+    let mark = Some(page.state.mark).filter(|mark| mark.phase != PagePhase::Unmarked);
     LiveRank {
         rank: page.head.rank,
         step: Some(page.state.step).filter(|step| *step >= 0),
@@ -67,6 +69,8 @@ fn rank(seen: &Seen, found: &Found, node: Option<u32>, now_ns: i64) -> LiveRank 
         exposed_comm_ns: None,
         node,
         progress_age_ns: age_ns(page.state.progress_ns),
+        phase: mark.map(|mark| mark.phase.name().to_owned()),
+        phase_age_ns: mark.map(|mark| age_ns(mark.began_ns)),
         open: page.open().map(|open| LiveCollective {
             group: page.groups[open.group].name.clone(),
             seq: open.sequence,
