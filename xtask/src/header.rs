@@ -56,6 +56,7 @@ const NAMES: &[(&str, &str)] = &[
     ("Category", "rankscope_category"),
     ("Scope", "rankscope_scope"),
     ("FlowStage", "rankscope_flow_stage"),
+    ("Phase", "rankscope_phase"),
     ("ABI_VERSION", "RANKSCOPE_ABI_VERSION"),
     ("PLUGIN_ABI_VERSION", "RANKSCOPE_PLUGIN_ABI_VERSION"),
     ("Plugin", "rankscope_plugin"),
@@ -96,7 +97,7 @@ fn made() -> Result<String> {
         tab_width: 4,
         export: ExportConfig {
             rename: NAMES.iter().map(|(from, to)| ((*from).to_owned(), (*to).to_owned())).collect(),
-            include: ["Type", "Category", "Scope", "FlowStage", "TieKind", "ProblemSeverity", "PluginEntry"]
+            include: ["Type", "Category", "Scope", "FlowStage", "Phase", "TieKind", "ProblemSeverity", "PluginEntry"]
                 .map(str::to_owned)
                 .to_vec(),
             exclude: vec!["rankscope_state".to_owned()],

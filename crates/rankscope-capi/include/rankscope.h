@@ -219,6 +219,29 @@ typedef uint32_t rankscope_flow_stage;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// What a training job is doing, where that is no ordinary step.
+enum rankscope_phase
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // Training, of a program that marks everything else.
+    RANKSCOPE_PHASE_TRAINING = 1,
+    // Before it trains: loading a checkpoint, connecting, compiling.
+    RANKSCOPE_PHASE_INITIALISATION = 2,
+    // Evaluating the model.
+    RANKSCOPE_PHASE_EVALUATION = 3,
+    // Saving a checkpoint.
+    RANKSCOPE_PHASE_CHECKPOINT = 4,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum rankscope_phase rankscope_phase;
+#else
+typedef uint32_t rankscope_phase;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 // What a tie is to.
 enum rankscope_tie_kind
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -634,6 +657,13 @@ rankscope_status rankscope_set_process_name(const char *name, size_t name_bytes)
 // nothing happens.
 rankscope_status rankscope_set_metadata(const char *key, size_t key_bytes, const char *json, size_t json_bytes);
 
+// From here on the process is in a phase, a `RANKSCOPE_PHASE_`, in which it may be long before it does anything else, such as saving a
+// checkpoint: whoever watches the job while it runs is as patient as the phase asks for. Phases may lie in one another and end on any thread.
+void rankscope_phase_begin(uint32_t phase);
+
+// Ends a phase that was begun. One too many is counted.
+void rankscope_phase_end(uint32_t phase);
+
 // Adds a plugin that the program links to the sessions to come, behind those that are there. A shared library is named in
 // `RANKSCOPE_PLUGINS` instead.
 rankscope_status rankscope_plugin_register(const struct rankscope_plugin *plugin);
@@ -724,6 +754,13 @@ rankscope_status rankscope_set_process_name(const char *name, size_t name_bytes)
 // Adds something to know about the recording that runs: `json` is JSON text; what is not is kept as a text. Without a recording
 // nothing happens.
 rankscope_status rankscope_set_metadata(const char *key, size_t key_bytes, const char *json, size_t json_bytes);
+
+// From here on the process is in a phase, a `RANKSCOPE_PHASE_`, in which it may be long before it does anything else, such as saving a
+// checkpoint: whoever watches the job while it runs is as patient as the phase asks for. Phases may lie in one another and end on any thread.
+void rankscope_phase_begin(uint32_t phase);
+
+// Ends a phase that was begun. One too many is counted.
+void rankscope_phase_end(uint32_t phase);
 
 // Adds a plugin that the program links to the sessions to come, behind those that are there. A shared library is named in
 // `RANKSCOPE_PLUGINS` instead.

@@ -96,6 +96,18 @@ public:
     ~correlated() { rankscope_correlation_pop(); }
 };
 
+/* The process is in a phase, such as saving a checkpoint, while this lives. */
+class [[nodiscard]] phase {
+public:
+    explicit phase(rankscope_phase which) noexcept : which_(which) { rankscope_phase_begin(which_); }
+    phase(const phase &) = delete;
+    phase &operator=(const phase &) = delete;
+    ~phase() { rankscope_phase_end(which_); }
+
+private:
+    std::uint32_t which_;
+};
+
 /* What a session recorded so far. */
 class snapshot {
 public:

@@ -19,6 +19,7 @@ pub mod last_error;
 pub mod memory;
 pub mod metadata;
 pub mod names;
+pub mod phases;
 pub mod plugins;
 pub mod reports;
 pub mod sessions;

@@ -1,4 +1,4 @@
-//! The numbers of categories, scopes, stages and formats that C knows by names. Each is the recorder's own number.
+//! The numbers of categories, scopes, stages and phases that C knows by names. Each is the recorder's own number.
 
 /// What sort of event something is. Trace files and other tools store these numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +70,20 @@ pub enum FlowStage {
     End = 2,
 }
 
+/// What a training job is doing, where that is no ordinary step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Phase {
+    /// Training, of a program that marks everything else.
+    Training = 1,
+    /// Before it trains: loading a checkpoint, connecting, compiling.
+    Initialisation = 2,
+    /// Evaluating the model.
+    Evaluation = 3,
+    /// Saving a checkpoint.
+    Checkpoint = 4,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,6 +115,16 @@ mod tests {
         ];
         for (ours, theirs) in pairs {
             assert_eq!(ours as u32, u32::from(theirs.number()), "{theirs:?}");
+        }
+        use rankscope_record::live::Phase as Marked;
+        let phases = [
+            (Phase::Training, Marked::Training),
+            (Phase::Initialisation, Marked::Initialisation),
+            (Phase::Evaluation, Marked::Evaluation),
+            (Phase::Checkpoint, Marked::Checkpoint),
+        ];
+        for (ours, theirs) in phases {
+            assert_eq!(ours as u32, theirs as u32, "{theirs:?}");
         }
         use rankscope_record::Scope as Layer;
         assert_eq!(

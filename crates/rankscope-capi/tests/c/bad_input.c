@@ -31,9 +31,12 @@ static void null_pointers(void) {
     rankscope_counter_f64_at(NULL, 1.0);
     rankscope_flow_at(NULL, 1, 0);
     rankscope_memory_event(NULL);
+    rankscope_phase_begin(0);
+    rankscope_phase_begin(5);
+    rankscope_phase_end(RANKSCOPE_PHASE_CHECKPOINT);
     CHECK(rankscope_intern(NULL, 0, 0, 0) == 0);
     CHECK(rankscope_site_prepare(NULL) == 0);
-    CHECK(refused() >= before + 10);
+    CHECK(refused() >= before + 13);
     CHECK(rankscope_set_thread_name(NULL, 0) == invalid);
     CHECK(rankscope_set_process_name(NULL, RANKSCOPE_NUL_TERMINATED) == invalid);
     CHECK(rankscope_set_metadata(NULL, 0, NULL, 0) == invalid);

@@ -62,6 +62,7 @@ int main() {
         RANKSCOPE_SPAN("elsewhere");
     }).join();
     { const auto step = rankscope::span::step(3); }
+    { const rankscope::phase saving(RANKSCOPE_PHASE_CHECKPOINT); }
     {
         const auto snapshot = session.snapshot();
     }
