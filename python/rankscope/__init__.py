@@ -10,6 +10,7 @@ from rankscope._native import __version__
 # At hand, and at hand for destructors that run when Python ends and nothing can be imported any more.
 from rankscope._native import counter as counter
 from rankscope._native import instant as instant
+from rankscope._native import phase as phase
 from rankscope._native import record_function as record_function
 
 # The module typing takes longer to import than all of this. Type checkers know the name.
@@ -80,6 +81,7 @@ _HOMES: dict[str, str] = {
     "counter": "rankscope._native",
     "flow": "rankscope._recording.flow",
     "instant": "rankscope._native",
+    "phase": "rankscope._native",
     "profile": "rankscope._recording.profile",
     "record_function": "rankscope._native",
     "report": "rankscope._analysis",

@@ -75,6 +75,21 @@ def instant(name: str, /, **arguments: object) -> None:
 def counter(name: str, value: int | float, /) -> None:
     """Records a value."""
 
+@final
+class Phase:
+    """A phase of a training job, marked by `with`."""
+
+    def __enter__(self) -> Phase: ...
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None, /) -> None: ...
+
+def phase(name: str, /) -> Phase:
+    """Marks a phase in which it may be long before the process does anything else: `checkpoint`, `evaluation` or `initialisation`.
+
+    Whoever watches the job while it runs (`rankscope watch`, `top`, `hang`) is as patient as the phase asks for, and says what the rank does.
+    `training` marks the rest, for programs that mark every phase: then nothing else is waited for. Where the process is no rank of a run, it
+    costs next to nothing.
+    """
+
 def flow_point(name: str, id: int, stage: int, /) -> None: ...
 def end_call(begun: int, error: BaseException | None = None, /) -> None: ...
 

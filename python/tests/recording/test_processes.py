@@ -275,12 +275,13 @@ def test_a_run_watches_its_ranks_and_keeps_what_they_did_last(run, tmp_path):
         textwrap.dedent("""
         import pathlib, time, rankscope
         with rankscope.profile() as profile:
-            for _ in range(400):
+            for _ in range(20):
                 with rankscope.record_function("work"):
                     time.sleep(0.01)
                 profile.step()
-                if pathlib.Path("done").exists():
-                    break
+            with rankscope.phase("checkpoint"):
+                while not pathlib.Path("done").exists():
+                    time.sleep(0.01)
         """)
     )
     run = [sys.executable, "-m", "rankscope", "run", "-n", "2", "--no-clock", "--no-report", "--ring", "60s", "--out", "job"]
@@ -296,7 +297,8 @@ def test_a_run_watches_its_ranks_and_keeps_what_they_did_last(run, tmp_path):
         said = job.communicate(timeout=60)[1]
     assert job.returncode == 0, said
     assert seen.returncode == 0, seen.stderr
-    assert [rank["rank"] for rank in json.loads(seen.stdout)["ranks"]] == [0, 1]
+    ranks = json.loads(seen.stdout)["ranks"]
+    assert [(rank["rank"], rank["phase"]) for rank in ranks] == [(0, "checkpoint"), (1, "checkpoint")]
     assert kept.returncode == 0, kept.stderr
     incident = json.loads(kept.stdout)
     assert incident["recordings"] == 2 and not incident["problems"]

@@ -40,6 +40,19 @@ def test_what_is_no_value_is_recorded_as_its_type_and_never_turned_into_text(spa
     assert forward["args"]["input"].endswith("Tensor>")
 
 
+def test_a_phase_is_marked_by_name_and_what_is_none_is_refused():
+    saving = rankscope.phase("checkpoint")
+    with saving, rankscope.phase("initialization"), saving:
+        pass
+    saving.__exit__(None, None, None)
+    with pytest.raises(ZeroDivisionError), saving:
+        1 / 0
+    with pytest.raises(ValueError, match="training, initialisation, evaluation, checkpoint"):
+        rankscope.phase("saving")
+    with pytest.raises(TypeError):
+        rankscope.phase(3)
+
+
 def test_the_second_argument_is_torchs(spans):
     with recording() as profile, record_function("forward", "layer 3"):
         pass
