@@ -24,9 +24,10 @@ mod _native {
     use super::dispatch::dispatch;
     #[pymodule_export]
     use super::recording::{
-        Phase, Plan, PySession, Recorded, Span, Step, Work, counter, end_call, end_frames, figures, flow_point, folded_stacks,
-        functions_off, functions_on, instant, metadata, moves, on_begin, on_call, on_collection, on_end, on_native_end,
-        on_profile, on_throw, on_unwind, own_rank, phase, process_name, profile_natives, record_function,
+        InCollective, Phase, Plan, PySession, Recorded, Span, Step, Work, counter, end_call, end_frames, enter_collective,
+        figures, flow_point, folded_stacks, functions_off, functions_on, has_page, instant, metadata, moves, on_begin, on_call,
+        on_collection, on_end, on_native_end, on_profile, on_throw, on_unwind, own_rank, phase, process_name, profile_natives,
+        record_function,
     };
 
     #[pymodule_init]

@@ -88,6 +88,7 @@ class profile:  # noqa: N801 (torch's name)
         self._follower: Follower | None = None
         self._exported: str | None = None
         self._step: _native.Step | None = None
+        self._begin_telling: Callable[[], None] | None = None
         self._undo: list[Callable[[], object]] = []
         self.step_num = 0
         self.current_action = ProfilerAction.NONE
@@ -117,6 +118,11 @@ class profile:  # noqa: N801 (torch's name)
             self._window.say(key, value)
         self._tried(self._window.open)
         self._undo = [workers.in_child(self._leave_to_parent)]
+        if _native.has_page():
+            from rankscope._recording.collectives import telling
+
+            self._begin_telling = telling.begin
+            self._begin_telling()
         if self._records_workers and self._window.live_file is not None:
             self._begin_workers(self._window.live_file)
         if self._memory is not None:
@@ -137,6 +143,9 @@ class profile:  # noqa: N801 (torch's name)
             self._step.end()
         if self._follower is not None:
             self._follower.record()
+        if self._begin_telling is not None:
+            # Torch may have been imported since.
+            self._begin_telling()
         self.step_num += 1
         before, self.current_action = self.current_action, self._action_of(self.step_num)
         try:

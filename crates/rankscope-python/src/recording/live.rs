@@ -1,10 +1,11 @@
-//! What a rank tells on its live page beside steps: phases that the program marks.
+//! What a rank tells on its live page beside steps: phases that the program marks, and collectives that it is in.
 
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use rankscope_record::live::{Phase as Marked, enter_phase, leave_phase};
+use rankscope_record::live::{self, Collective, InCollective as Inside, PageOp, Phase as Marked, enter_phase, leave_phase};
 
 /// A phase of a training job: what `phase` makes.
 #[pyclass(frozen, module = "rankscope", name = "Phase")]
@@ -44,5 +45,31 @@ impl Phase {
         if was_entered {
             leave_phase(self.marked);
         }
+    }
+}
+
+/// Whether this process has a live page.
+#[pyfunction]
+pub(crate) fn has_page() -> bool {
+    live::has_page()
+}
+
+/// A collective that the rank is in, until it leaves or nobody knows of this any more.
+#[pyclass(frozen, module = "rankscope._native", name = "InCollective")]
+pub(crate) struct InCollective(Mutex<Option<Inside>>);
+
+/// Tells that the rank comes to a collective.
+#[pyfunction]
+#[pyo3(signature = (group, members, sequence, op, bytes, /))]
+pub(crate) fn enter_collective(group: &str, members: u32, sequence: u64, op: &str, bytes: u64) -> InCollective {
+    let collective = Collective { group, members, sequence, op: PageOp::named(op), bytes };
+    InCollective(Mutex::new(Some(live::collective(&collective))))
+}
+
+#[pymethods]
+impl InCollective {
+    /// It leaves.
+    fn leave(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }

@@ -30,7 +30,7 @@ pub(crate) use functions::{
     end_frames, functions_off, functions_on, on_begin, on_call, on_end, on_native_end, on_profile, on_throw, on_unwind,
     profile_natives,
 };
-pub(crate) use live::{Phase, phase};
+pub(crate) use live::{InCollective, Phase, enter_collective, has_page, phase};
 pub(crate) use schedule::{Plan, moves};
 pub(crate) use session::{PySession, Recorded, Step, metadata, own_rank, process_name};
 pub(crate) use span::{Span, end_call, record_function};
