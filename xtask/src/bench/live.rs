@@ -1,7 +1,8 @@
-//! `cargo xtask bench live`: what watching a running job is worth and costs. A look at the pages of many ranks is measured; `--detectors` simulates days of jobs whose truth is
+//! `cargo xtask bench live`: what watching a running job is worth and costs. A look at the pages of many ranks and the leader of many agents are measured; `--detectors` simulates days of jobs whose truth is
 //! known, healthy ones and such with something planted, and tells how often alarms are wrong and how long they take.
 
 mod days;
+mod leader;
 mod pages;
 mod planted;
 mod rates;
@@ -12,6 +13,8 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 
 use days::Healthy;
+use leader::Led;
+use pages::Looked;
 use planted::{Hangs, Stragglers};
 
 /// Options of `cargo xtask bench live`.
@@ -48,16 +51,25 @@ pub(super) fn run(args: &Args) -> Result<()> {
     if args.detectors { detectors(args) } else { looks(args) }
 }
 
-/// What a look costs.
+/// What watching costs.
+#[derive(Serialize)]
+struct Costs {
+    looked: Vec<Looked>,
+    led: Led,
+}
+
+/// What a look costs, and the leader of agents.
 fn looks(args: &Args) -> Result<()> {
     let (binary, folder) = super::at_hand(args.binary.as_deref())?;
-    let looked = pages::measured(&binary, &folder)?;
+    let costs = Costs { looked: pages::measured(&binary, &folder)?, led: leader::measured(&binary, &folder)? };
     match args.format.as_str() {
-        "json" => println!("{}", serde_json::to_string(&looked)?),
-        _ => print!("{}", pages::table(&looked)),
+        "json" => println!("{}", serde_json::to_string(&costs)?),
+        _ => print!("{}{}", pages::table(&costs.looked), leader::table(&costs.led)),
     }
-    let missed: Vec<String> = looked.iter().filter(|one| !one.is_met()).map(|one| format!("{} ranks", one.ranks)).collect();
-    if missed.is_empty() { Ok(()) } else { bail!("missed: looking at {}", missed.join(", ")) }
+    let looks = costs.looked.iter().filter(|one| !one.is_met()).map(|one| format!("looking at {} ranks", one.ranks));
+    let led = (!costs.led.is_met()).then(|| format!("leading {} agents", costs.led.agents));
+    let missed: Vec<String> = looks.chain(led).collect();
+    if missed.is_empty() { Ok(()) } else { bail!("missed: {}", missed.join(", ")) }
 }
 
 fn detectors(args: &Args) -> Result<()> {
