@@ -142,7 +142,67 @@ fn pointed(mouse: &MouseEvent) -> Option<Input> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+    use std::io::{Read as _, Write as _};
+    use std::num::NonZero;
+    use std::process::Command;
+
+    use rustix::fs::{Mode, OFlags};
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    use rustix::termios::{Termios, tcgetattr};
+
     use super::*;
+
+    /// Makes this very test the program that panics.
+    const PANICS: &str = "RANKSCOPE_TEST_PANICS_ON_A_TERMINAL";
+
+    #[test]
+    fn a_panic_gives_the_terminal_back_and_is_told_on_the_users_own_screen() {
+        if std::env::var_os(PANICS).is_some() {
+            let mut screen = Screen::open().unwrap();
+            screen.draw(&mut Top::new(rankscope_top::Paint { color: true })).unwrap();
+            panic!("for a test");
+        }
+        let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&controller).unwrap();
+        unlockpt(&controller).unwrap();
+        let terminal = ptsname(&controller, Vec::new()).unwrap();
+        let user = rustix::fs::open(terminal, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap();
+        let modes = |modes: &Termios| (modes.input_modes, modes.output_modes, modes.local_modes, modes.control_modes);
+        let before = modes(&tcgetattr(&user).unwrap());
+        let end = || user.try_clone().unwrap();
+        let mut program = Command::new("setsid");
+        program.arg("--ctty").arg(std::env::current_exe().unwrap());
+        program.args([
+            "--exact",
+            "--nocapture",
+            "top::terminal::tests::a_panic_gives_the_terminal_back_and_is_told_on_the_users_own_screen",
+        ]);
+        program.env(PANICS, "1").env("TERM", "xterm-256color");
+        let mut program = program.stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
+        // What is written last is on the terminal when this is.
+        let reader = std::thread::spawn(move || {
+            let (mut shown, mut bytes, mut all) = (File::from(controller), [0; 4096], Vec::new());
+            while !all.ends_with(b"\x04the end") {
+                let length = shown.read(&mut bytes).unwrap();
+                all.extend_from_slice(&bytes[..length]);
+            }
+            all
+        });
+        assert!(!program.wait().unwrap().success());
+        assert_eq!(modes(&tcgetattr(&user).unwrap()), before, "the terminal's modes");
+        File::from(user).write_all(b"\x04the end").unwrap();
+        let all = reader.join().unwrap();
+        let was_taken = all.windows(8).any(|bytes| bytes == b"\x1b[?1049h");
+        let size = |length| NonZero::new(length).unwrap();
+        let mut seen = vt100::Parser::new(size(50), size(160), 0);
+        seen.process(&all);
+        let screen = seen.screen();
+        assert!(was_taken && !screen.alternate_screen() && !screen.hide_cursor());
+        assert_eq!(screen.mouse_protocol_mode(), vt100::MouseProtocolMode::None);
+        // Told on the other screen, it would be gone with that.
+        assert!(screen.contents().contains("for a test"), "{}", screen.contents());
+    }
 
     #[test]
     fn ctrl_c_ends_and_a_key_that_is_let_go_is_nothing() {
