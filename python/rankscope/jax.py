@@ -10,9 +10,25 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rankscope import _job
+from rankscope import _clock_plane, _job
 
-__all__ = ["trace"]
+__all__ = ["install", "trace"]
+
+
+def install(library: str | os.PathLike[str] | None = None) -> str:
+    """Has jaxlib put the host's clocks into every trace of jax.profiler from now on, and returns the path of the library that does so.
+
+    A trace then has the plane `/rankscope:clock`: readings of the wall clock beside the raw monotonic one, at the start, each second and
+    at the stop, and which rank of which run the process is. `rankscope align`, `combine` and `report` place the trace by it.
+
+    `library` is `librankscope_pjrt.so`; without it, the variable `RANKSCOPE_PJRT_LIBRARY` names it, or it lies beside the program
+    `rankscope`. Call it before a trace begins; once is enough, and calling it again does nothing. In a job under `rankscope run` it is
+    called already where the library lies beside the program.
+
+    Raises FileNotFoundError where the library is not there, ImportError where jaxlib is not, RuntimeError where this jaxlib takes no
+    profilers of others, and OSError where the library cannot be loaded.
+    """
+    return _clock_plane.install(None if library is None else os.fspath(library))
 
 
 @contextmanager

@@ -108,6 +108,7 @@ const EDGES: &[Edge] = &[
     ("rankscope-record", "rankscope-trace", "whose clock a reading is of, in snapshots: a feature"),
     ("rankscope-record", "rankscope-record-macros", "its attribute: the compiler wants such macros in a crate of their own"),
     ("rankscope-nccl", "rankscope-record", "writes its recordings; the smallest of it, loaded into somebody else's job"),
+    ("rankscope-pjrt", "rankscope-record", "which rank this is, and nothing that records; loaded into somebody else's job"),
     ("rankscope-counters", "rankscope-record", "a plugin of its sessions, whose tracks are counters of its recordings"),
     ("rankscope-cupti", "rankscope-record", "a plugin of its sessions, whose join knows which span device work is of"),
     ("rankscope-align", "rankscope-time", "applies clock maps"),
@@ -254,6 +255,8 @@ const EDGES: &[Edge] = &[
 /// Edges only tests may have, besides the testkit, which is for every test.
 const DEV_EDGES: &[Edge] = &[
     ("rankscope-record", "rankscope-time", "tests name ranks of the traces they read back"),
+    ("rankscope-pjrt", "rankscope-formats", "tests read its plane"),
+    ("rankscope-pjrt", "rankscope-trace", "and look at what is in it"),
     ("rankscope-nccl", "rankscope-formats", "tests read the recordings back"),
     ("rankscope-nccl", "rankscope-trace", "and look at what is in them"),
     ("rankscope-counters", "rankscope-formats", "tests read the recordings back"),

@@ -155,16 +155,12 @@ fn to_host(rank: &RankSource<'_>, node: &NodeClock) -> Option<(TracerMap<RankClo
     let (from_ns, until_ns) = rank.bounds_ns.unwrap_or((0, 0));
     let raw = node.host_minus_raw_ns.map(|shift_ns| readings(rank, ReadClock::MonotonicRaw, shift_ns)).unwrap_or_default();
     if let Ok(by_raw) = tracer_map(&raw, from_ns, until_ns) {
-        return Some((by_raw, "readings", Vec::new()));
+        // A trace that is stamped with the wall clock.
+        let notes = was_set("its clock", by_raw.steps);
+        return Some((by_raw, "readings", notes));
     }
     let wall = tracer_map::<RankClock, HostClock>(&node.realtime, from_ns, until_ns).ok()?;
-    let mut notes = Vec::new();
-    if wall.steps > 0 {
-        notes.push(format!(
-            "the wall clock of node {} was set {} times; the stretch that covers most of the trace is used for all of it",
-            node.node, wall.steps
-        ));
-    }
+    let notes = was_set(&format!("the wall clock of node {}", node.node), wall.steps);
     // A recording counts from a moment of its own; its readings say how the wall clock stood to it.
     let own = readings(rank, ReadClock::Realtime, 0);
     let Ok(to_wall) = tracer_map::<RankClock, RankClock>(&own, from_ns, until_ns) else {
@@ -172,6 +168,16 @@ fn to_host(rank: &RankSource<'_>, node: &NodeClock) -> Option<(TracerMap<RankClo
     };
     let map = to_wall.map.then(&wall.map);
     Some((TracerMap { map, ..wall }, "snapshots", notes))
+}
+
+/// What is to be said of `clock` where it was set.
+fn was_set(clock: &str, steps: usize) -> Vec<String> {
+    let times = match steps {
+        0 => return Vec::new(),
+        1 => "once".to_owned(),
+        steps => format!("{steps} times"),
+    };
+    vec![format!("{clock} was set {times}; the stretch that covers most of the trace is used for all of it")]
 }
 
 /// Readings of `clock` beside the trace's own, with `shift_ns` added.

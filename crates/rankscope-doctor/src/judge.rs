@@ -184,8 +184,24 @@ fn torch(seen: &Examination) -> DoctorFinding {
     framework(seen, DoctorTopic::Torch, "torch", "rankscope run -- torchrun ... collects what torch.profiler exports")
 }
 
+/// JAX, and whether its traces will tell how the host's clocks stood.
 fn jax(seen: &Examination) -> DoctorFinding {
-    framework(seen, DoctorTopic::Jax, "jax", "rankscope run -- CMD collects what jax.profiler exports")
+    let found = framework(seen, DoctorTopic::Jax, "jax", "rankscope run -- CMD collects what jax.profiler exports");
+    match &seen.pjrt_profiler {
+        _ if found.standing == Absent => found,
+        Some(library) => {
+            let says = format!("{} {} puts the host's clocks into its traces.", found.says, library.display());
+            DoctorFinding { says, cost: Some("16 readings of two clocks each second of a trace".to_owned()), ..found }
+        }
+        None => {
+            let says = format!(
+                "{} Its traces come without the host's clocks: no librankscope_pjrt.so beside this program.",
+                found.says
+            );
+            let remedy = "cargo build --release -p rankscope-pjrt, and copy librankscope_pjrt.so beside it";
+            DoctorFinding { says, standing: Limited, remedy: Some(remedy.to_owned()), ..found }
+        }
+    }
 }
 
 fn framework(seen: &Examination, topic: DoctorTopic, name: &str, use_it: &str) -> DoctorFinding {
@@ -388,6 +404,14 @@ mod tests {
         let packages = [("torch".to_owned(), "2.15.0".to_owned())].into();
         let python = Ok(Python { path: "/usr/bin/python3".to_owned(), version: "3.12.1".to_owned(), packages });
         let seen = Examination { python, py_spy: Some("/bin/py-spy".into()), ptrace_scope: Some(1), ..Examination::default() };
+        let with_jax = |pjrt_profiler| {
+            let packages = [("jax".to_owned(), "0.10.2".to_owned())].into();
+            let python = Ok(Python { path: "/usr/bin/python3".to_owned(), version: "3.12.1".to_owned(), packages });
+            told(&Examination { python, pjrt_profiler, ..Examination::default() }, DoctorTopic::Jax)
+        };
+        assert_eq!(with_jax(None).standing, Limited);
+        let ready = with_jax(Some("/opt/librankscope_pjrt.so".into()));
+        assert!(ready.standing == Ready && ready.says.contains("/opt/librankscope_pjrt.so"), "{ready:?}");
         assert_eq!(told(&seen, DoctorTopic::Torch).says, "torch 2.15.0 in /usr/bin/python3 (3.12.1).");
         assert_eq!((told(&seen, DoctorTopic::Jax).standing, told(&seen, DoctorTopic::Stacks).standing), (Absent, Limited));
         assert_eq!(told(&Examination { is_root: true, ..seen }, DoctorTopic::Stacks).standing, Ready);

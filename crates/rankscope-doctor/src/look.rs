@@ -30,6 +30,8 @@ pub struct Examination {
     pub cycles: Result<(), String>,
     /// The plugin of NCCL, beside the program.
     pub nccl_plugin: Option<PathBuf>,
+    /// The profiler that JAX may be handed, beside the program.
+    pub pjrt_profiler: Option<PathBuf>,
     /// The engine of `rankscope query`, beside the program or on the path.
     pub sql_engine: Option<PathBuf>,
     /// The Python that `python3` starts; why there is none.
@@ -64,6 +66,7 @@ impl Default for Examination {
             sensors: 0,
             cycles: Err(unknown()),
             nccl_plugin: None,
+            pjrt_profiler: None,
             sql_engine: None,
             python: Err(unknown()),
             py_spy: None,
@@ -96,6 +99,9 @@ const LAUNCHERS: [&str; 5] = ["torchrun", "srun", "mpirun", "ray", "kubectl"];
 /// The plugin's file.
 const PLUGIN: &str = "librankscope_nccl.so";
 
+/// The file of JAX's profiler.
+const PROFILER: &str = "librankscope_pjrt.so";
+
 /// The engine's.
 const ENGINE: &str = "rankscope-sql";
 
@@ -104,6 +110,7 @@ pub fn examine(devices: &mut Command) -> Examination {
     let own = env::current_exe().ok();
     let beside =
         |name: &str| own.as_deref().and_then(Path::parent).map(|folder| folder.join(name)).filter(|path| path.is_file());
+    let library = |name: &str| beside(name).or_else(|| beside(&format!("../lib/{name}")));
     let text = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
     let variable = |name: &&str| Some(((*name).to_owned(), env::var(name).ok().filter(|value| !value.is_empty())?));
     Examination {
@@ -113,7 +120,8 @@ pub fn examine(devices: &mut Command) -> Examination {
         devices: ask_devices(devices),
         sensors: sensors(Path::new("/sys/class/hwmon")),
         cycles: cycles(),
-        nccl_plugin: beside(PLUGIN).or_else(|| beside(&format!("../lib/{PLUGIN}"))),
+        nccl_plugin: library(PLUGIN),
+        pjrt_profiler: library(PROFILER),
         sql_engine: beside(ENGINE).or_else(|| on_path(ENGINE)),
         python: python::ask(),
         py_spy: py_spy(),

@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-const FILES: [(&str, &str); 7] = [
+const FILES: [(&str, &str); 8] = [
     ("sitecustomize.py", include_str!("hooks/sitecustomize.py")),
     ("rankscope_hooks.py", include_str!("hooks/rankscope_hooks.py")),
     ("rankscope_words.py", include_str!("hooks/rankscope_words.py")),
@@ -15,6 +15,8 @@ const FILES: [(&str, &str); 7] = [
     ("rankscope_profile.py", include_str!("hooks/rankscope_profile.py")),
     ("rankscope_plan.py", include_str!("hooks/rankscope_plan.py")),
     ("rankscope_agree.py", include_str!("hooks/rankscope_agree.py")),
+    // The package's own.
+    ("rankscope_clock_plane.py", include_str!("../../../python/rankscope/_clock_plane.py")),
 ];
 
 /// A run may begin in a folder that holds what begins so.

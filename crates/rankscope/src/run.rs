@@ -2,6 +2,7 @@
 
 mod job;
 mod nccl;
+mod pjrt;
 mod profiled;
 mod summary;
 
@@ -108,10 +109,11 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
 fn request(args: Args) -> Result<Request> {
     // What is wrong with the settings is the agents' to say.
     let settings = config::settings(config::From::default())?;
+    let environment = environment(&args)?;
     Ok(Request {
         command: args.command,
         ranks: args.job.ranks,
-        environment: if args.nccl { nccl_variables()? } else { BTreeMap::new() },
+        environment,
         place: match (args.out, args.name) {
             (Some(path), _) => Place::Path(path),
             (None, Some(name)) => Place::Name(name),
@@ -132,6 +134,16 @@ fn request(args: Args) -> Result<Request> {
         collect: args.job.collect,
         aside: args.format == Format::Json,
     })
+}
+
+/// What the job is told beside the run.
+fn environment(args: &Args) -> Result<BTreeMap<String, String>> {
+    let mut variables = if args.nccl { nccl_variables()? } else { BTreeMap::new() };
+    if !args.job.no_hooks {
+        let program = std::env::current_exe().context("where this program lies is not known")?;
+        variables.extend(pjrt::told(&program, std::env::var_os(pjrt::LIBRARY).is_some()));
+    }
+    Ok(variables)
 }
 
 /// What the job is told for NCCL's plugin; what the user should know of it is said.

@@ -78,6 +78,16 @@ fn a_recording_goes_by_the_raw_clock() {
 }
 
 #[test]
+fn a_trace_whose_own_clock_was_set_says_so() {
+    let mut trace = recording(NOW, "b", NOW);
+    trace.readings[7..].iter_mut().for_each(|reading| reading.trace_ns += 300_000_000);
+    let node = node();
+    let rank = &align(&[trace.source(Some(&node))], nothing(1)).ranks[0];
+    assert_eq!((rank.offset_ns, rank.stages[0]), (2_000_000 + 77, "readings"));
+    assert!(rank.notes[0].contains("was set once;"), "{:?}", rank.notes);
+}
+
+#[test]
 fn other_traces_go_by_the_wall_clock() {
     let trace = trace(NOW + 1_000_000, "b");
     let node = node();

@@ -24,6 +24,7 @@
 //! | `hlo_op` naming a collective | collectives |
 //! | `instant_scope` (ours); the line `_counters_` of ours | instant; counter samples |
 //! | plane `/host:snapshots` | clocks of tracers, in the provenance |
+//! | plane `/rankscope:clock` (ours) | readings of the host's clocks, in the provenance |
 //!
 //! Reading holds one plane's events in columns and one message in a buffer, so the protobuf limit of 2 GB does not apply. What
 //! is kept with [`crate::ArgsPolicy::All`] is all of it: written again, JAX's own reader finds the same planes, lines, events
@@ -34,6 +35,7 @@ mod collective;
 mod cursor;
 mod flow;
 mod hlo;
+mod host_clocks;
 mod layout;
 mod names;
 mod plane;

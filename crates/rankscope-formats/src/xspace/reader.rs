@@ -6,6 +6,7 @@ use std::mem;
 use rankscope_trace::{ProblemKind, Provenance, RankSource, SourceFormat, StrId, Strings, Trace, TrackId, TrackKind};
 
 use super::cursor::{Cursor, END_OF_INPUT};
+use super::host_clocks;
 use super::plane::{RawLine, RawPlane, Store, utf8};
 use super::schema::{self, line, plane, space};
 use super::settle::{Findings, Settling};
@@ -97,6 +98,10 @@ impl<R: BufRead> Reader<R> {
             self.trace.provenance.tracer_clocks.extend(clocks);
             return Ok(());
         }
+        if self.trace.strings.text(raw.name) == schema::CLOCK_PLANE {
+            self.host_clocks(&raw, &scratch);
+            return Ok(());
+        }
         Settling {
             trace: &mut self.trace,
             problems: &mut self.cursor.problems,
@@ -107,6 +112,12 @@ impl<R: BufRead> Reader<R> {
         }
         .settle(raw);
         Ok(())
+    }
+
+    fn host_clocks(&mut self, raw: &RawPlane, scratch: &Strings) {
+        let Trace { strings, provenance, .. } = &mut self.trace;
+        host_clocks::file(raw, strings, provenance, &mut self.findings, &mut self.cursor.problems);
+        host_clocks::file_identities(raw, strings, if self.keep_all { strings } else { scratch }, provenance);
     }
 
     fn line(&mut self, raw: &mut RawPlane, scratch: &mut Strings, end: u64) -> io::Result<()> {
@@ -187,14 +198,15 @@ impl<R: BufRead> Reader<R> {
         self.apply_clock_base();
         mem::take(&mut self.findings.flows).settle(&mut self.trace);
         snapshots::settle(&mut self.trace);
+        host_clocks::settle(&mut self.trace);
         self.finish_columns();
-        let rank = self.findings.rank.map(|rank| (rank, RankSource::Header));
+        let (rank, world_size) = self.findings.process();
         let known = mem::take(&mut self.trace.provenance);
         self.trace.provenance = Provenance {
             file: options.label.clone(),
             format: SourceFormat::XSpace,
-            rank,
-            world_size: self.findings.world_size,
+            rank: rank.map(|rank| (rank, RankSource::Header)),
+            world_size,
             bytes,
             problems: self.cursor.problems,
             ..known

@@ -88,6 +88,22 @@ pub(super) const TRACER_NS: &str = "rocm_ns";
 pub(super) const HALF_WIDTH_NS: &str = "half_width_ns";
 /// The tracer whose clock it is where the plane names none.
 pub(super) const TRACER_DEFAULT: &str = "rocprofiler";
+/// The plane of the host's clocks beside the trace's own; ours, written by rankscope-pjrt.
+pub(super) const CLOCK_PLANE: &str = "/rankscope:clock";
+/// Its line.
+pub(super) const CLOCK_LINE: &str = "Clock Anchors";
+/// Its events, one a reading.
+pub(super) const CLOCK_EVENT: &str = "Anchor";
+/// What the wall clock showed.
+pub(super) const WALL_NS: &str = "wall_ns";
+/// What `CLOCK_MONOTONIC_RAW` showed.
+pub(super) const RAW_NS: &str = "raw_ns";
+/// How far apart the readings around were.
+pub(super) const WIDTH_NS: &str = "width_ns";
+/// The rank that the launcher gave the process.
+pub(super) const LAUNCHED_RANK: &str = "rank";
+/// Of how many.
+pub(super) const LAUNCHED_SIZE: &str = "world_size";
 /// The line viewers draw as graphs.
 pub(super) const COUNTER_LINE: &str = "_counters_";
 /// The id of that line where it is ours; no thread has it.

@@ -19,6 +19,9 @@ use crate::Scope;
 pub(super) struct Findings {
     pub(super) rank: Option<Rank>,
     pub(super) world_size: Option<u32>,
+    /// What the launcher said of the process, which JAX need not know.
+    pub(super) launched: Option<Rank>,
+    pub(super) launched_size: Option<u32>,
     pub(super) profile_start_ns: Option<i64>,
     /// Events that were not asked for.
     pub(super) passed_over: u64,
@@ -29,6 +32,17 @@ pub(super) struct Findings {
 }
 
 const CATEGORY_KINDS: usize = CategoryKind::Other as usize + 1;
+
+impl Findings {
+    /// Which process this was, of how many. Without `jax.distributed` every process is the only one to JAX, and its launcher knows better.
+    pub(super) fn process(&self) -> (Option<Rank>, Option<u32>) {
+        match (self.rank, self.world_size, self.launched) {
+            (Some(rank), Some(2..), _) | (Some(rank), _, None) => (Some(rank), self.world_size),
+            (_, _, Some(launched)) => (Some(launched), self.launched_size),
+            (None, _, None) => (None, self.world_size),
+        }
+    }
+}
 
 /// A plane on its way into the trace.
 pub(super) struct Settling<'a> {

@@ -40,7 +40,8 @@ pub(super) fn clocks(raw: &RawPlane, names: &Strings, problems: &mut Problems) -
     clocks
 }
 
-fn named(stats: &[RawStat], name: &str, raw: &RawPlane, names: &Strings) -> Option<i64> {
+/// The number that the statistic `name` is among `stats`.
+pub(super) fn named(stats: &[RawStat], name: &str, raw: &RawPlane, names: &Strings) -> Option<i64> {
     let is = |stat: &&RawStat| names.text(raw.stat_names[stat.key as usize].name) == name;
     stats.iter().find(is).and_then(|stat| number(stat.value))
 }

@@ -1,3 +1,4 @@
+mod clocks;
 mod damage;
 mod meaning;
 mod picture;

@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::collective::Parameter;
 use super::flow::{self, FlowEnds};
+use super::host_clocks;
 use super::layout::{Item, Layout, Line, Plane, times};
 use super::schema::{self, event, line, plane, space};
 use super::snapshots;
@@ -27,6 +28,7 @@ pub fn write(trace: &Trace, output: &mut impl Write) -> Result<(), Error> {
     planes(trace, &layout, 0, output)?;
     let mut out = Encoder::default();
     snapshots::encode(trace, layout.base_ns, &mut out);
+    host_clocks::encode(trace, layout.base_ns, &mut out);
     if !layout.complete {
         environment(trace, &layout, &mut out);
     }

@@ -47,7 +47,8 @@ def keep_export(profile, raw):
 
 
 def jax_profiler(module, raw):
-    """Keeps the newest XSpace after `stop_trace`; `trace` calls it, too."""
+    """Keeps the newest XSpace after `stop_trace`; `trace` calls it, too. Where the run has the library for it, each holds the host's clocks."""
+    _install_clock_plane()
     stop = module.stop_trace
 
     @functools.wraps(stop)
@@ -60,6 +61,18 @@ def jax_profiler(module, raw):
         return result
 
     module.stop_trace = stop_trace
+
+
+def _install_clock_plane():
+    if not os.environ.get("RANKSCOPE_PJRT_LIBRARY"):
+        return
+    try:
+        import rankscope_clock_plane
+
+        rankscope_clock_plane.install()
+    except Exception as error:
+        # A trace without them is a trace all the same.
+        sys.stderr.write("rankscope: traces of JAX come without the host's clocks: %s\n" % (error,))
 
 
 class _Turn:

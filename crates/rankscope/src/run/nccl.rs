@@ -16,7 +16,7 @@ pub(super) type Told = (BTreeMap<String, String>, Option<String>);
 
 /// What the job is told, where the binary is `program` and the user said `chosen` for a plugin.
 pub(super) fn told(program: &Path, chosen: Option<&str>) -> Told {
-    let Some(plugin) = beside(program) else {
+    let Some(plugin) = beside(program, FILE) else {
         let at = program.parent().unwrap_or(Path::new(".")).join(FILE);
         let line =
             format!("collectives are not recorded: {} is not there; cargo build -p rankscope-nccl builds it", at.display());
@@ -40,10 +40,10 @@ fn same_file(a: &Path, b: &Path) -> bool {
     matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
-/// The plugin, in the folder of the binary or in the one of libraries next to that.
-fn beside(program: &Path) -> Option<PathBuf> {
+/// The library `file`, in the folder of the binary or in the one of libraries next to that.
+pub(super) fn beside(program: &Path, file: &str) -> Option<PathBuf> {
     let folder = program.parent()?;
-    [folder.join(FILE), folder.join("../lib").join(FILE)].into_iter().find(|path| path.is_file())
+    [folder.join(file), folder.join("../lib").join(file)].into_iter().find(|path| path.is_file())
 }
 
 #[cfg(test)]

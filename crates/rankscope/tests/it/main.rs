@@ -10,6 +10,7 @@ mod clock_agent;
 mod clock_doctor;
 mod clock_files;
 mod clock_fit;
+mod clock_plane;
 mod clock_simulate;
 mod combine;
 mod combine_run;

@@ -1,0 +1,32 @@
+//! A profiler of PJRT, the interface of JAX's back ends: `librankscope_pjrt.so`, which `rankscope.jax.install()` registers.
+//!
+//! ```text
+//!  jaxlib ──► GetPjrtApi ──► table: create, start, stop, collect, destroy
+//!                              │
+//!                           session ──► anchors at start, each second and at stop ──► plane /rankscope:clock of the XSpace
+//! ```
+//!
+//! An anchor is the wall clock, which stamps JAX's traces, beside `CLOCK_MONOTONIC_RAW`, which nobody sets, and how wide the reading
+//! was. So a trace brings along what its alignment needs, whatever became of the files beside it. There is no back end here and no
+//! device: a PJRT_Api with nothing but the profiler's extension, of which jaxlib may have several.
+//!
+//! The library is loaded into somebody else's job. What it is called with is numbers to look up and never places to trust; what makes
+//! no sense is answered by an error object, a panic as well, and a child of a fork begins anew.
+
+mod about;
+mod anchor;
+mod anchors;
+mod calls;
+mod edge;
+mod failure;
+mod handles;
+pub mod layout;
+mod profilers;
+mod session;
+mod space;
+mod wire;
+
+pub use about::About;
+pub use anchor::Anchor;
+pub use calls::GetPjrtApi;
+pub use space::encode;
