@@ -126,6 +126,8 @@ vocabulary! {
         Rocpd = "rocpd",
         /// The database that Nsight Systems exports.
         Nsys = "nsys",
+        /// The lines of NCCL's Inspector.
+        NcclInspector = "nccl_inspector",
     }
 }
 

@@ -30,6 +30,10 @@ pub enum Sort {
     DriverCall,
     /// A call into a library above the runtime, as RCCL: the calls and kernels inside it are its own.
     LibraryCall,
+    /// A collective or a message, as its library tells of it.
+    Collective,
+    /// A call into a library that is not known any better.
+    Call,
     /// A range that somebody named.
     Range,
     /// Anything else on the host.
@@ -46,7 +50,8 @@ impl Sort {
             Self::Sync => "cuda_sync",
             Self::RuntimeCall => "cuda_runtime",
             Self::DriverCall => "cuda_driver",
-            Self::LibraryCall => "cpu_op",
+            Self::LibraryCall | Self::Call => "cpu_op",
+            Self::Collective => "collective_comm",
             Self::Range => "user_annotation",
             Self::Other => "trace",
         }

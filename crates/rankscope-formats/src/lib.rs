@@ -1,5 +1,5 @@
-//! Bytes to [`Trace`](rankscope_trace::Trace) and back: Kineto/Chrome JSON, XSpace and Perfetto, plain or compressed; and rocprofv3's
-//! JSON to a trace.
+//! Bytes to [`Trace`](rankscope_trace::Trace) and back: Kineto/Chrome JSON, XSpace and Perfetto, plain or compressed; and the JSON of
+//! rocprofv3 and of NCCL's Inspector to a trace.
 //!
 //! Readers take any `Read`, return the trace *and* what was wrong with it (`trace.provenance.problems`, each with its byte
 //! offset), and fail only when nothing is usable. They never panic on input and never hold more than the events they keep plus
@@ -31,6 +31,7 @@ mod columns;
 mod deflate;
 mod error;
 mod inflate;
+pub mod inspector;
 pub mod json;
 mod kineto;
 mod left_out;

@@ -7,7 +7,9 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use rankscope_trace::Trace;
 
 use crate::inflate::{Bytes, inflated};
-use crate::{Archive, Error, Foreign, Format, NoEvents, ReadOptions, json, perfetto, recording, rocprof, unpack, wire, xspace};
+use crate::{
+    Archive, Error, Foreign, Format, NoEvents, ReadOptions, inspector, json, perfetto, recording, rocprof, unpack, wire, xspace,
+};
 
 /// One trace of a file, or why it could not be read.
 #[derive(Debug)]
@@ -89,6 +91,7 @@ fn read_stream(input: Bytes<'_>, within: Within, options: &ReadOptions, each: &m
     let traces = match format {
         format if format != Some(Format::Json) && is_recoded(&head) => Err(recoded(&head)),
         Some(Format::Json) if rocprof::is_head(&head) => rocprof::read_all(input, options),
+        Some(Format::Json) if inspector::is_head(&head) => inspector::read_all(input, options),
         Some(Format::Json) => json::read(input, options).map(|trace| vec![trace]),
         Some(Format::XSpace) => xspace::read(input, options).map(|trace| vec![trace]),
         Some(Format::Perfetto) => perfetto::read_all(input, options),

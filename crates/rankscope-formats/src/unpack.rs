@@ -15,7 +15,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 use crate::archive::MANIFEST;
-use crate::{Error, Foreign, Format, Limit};
+use crate::{Error, Foreign, Format, Limit, inspector};
 
 /// Reads every member of the ZIP archive `input` with `read`, which is given its name and its bytes, or why there are none.
 pub(crate) fn zip(input: impl Read + Seek + Send, read: impl FnMut(&str, Result<Bytes<'_>, Error>)) -> Result<(), Error> {
@@ -197,7 +197,7 @@ fn walk_zip(input: impl Read + Seek, list_bytes_max: u64, mut outlet: Outlet<'_>
 }
 
 fn is_trace(name: &str) -> bool {
-    Format::of_name(name).is_some() && name != MANIFEST
+    (Format::of_name(name).is_some() || inspector::is_name(name)) && name != MANIFEST
 }
 
 fn damaged(error: &dyn std::error::Error) -> Error {

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use rankscope_time::Rank;
-use rankscope_trace::{ProblemKind, RankSource, rank_of_name};
+use rankscope_trace::{ProblemKind, RankSource, SourceFormat, rank_of_name};
 
 use self::taken::{Clash, Taken};
 use crate::{Error, Part};
@@ -55,6 +55,7 @@ impl fmt::Display for PassedOver {
 /// # Errors
 /// [`Error::RankConflict`] names two files of one rank and one time.
 pub(crate) fn settle_ranks(parts: &mut Vec<Part>) -> Result<Vec<PassedOver>, Error> {
+    doubt_communicators(parts);
     parts.iter_mut().for_each(believe);
     let mut passed_over = Vec::new();
     parts.retain(|part| {
@@ -103,6 +104,31 @@ pub(crate) fn each_rank_once(parts: &[Part]) -> Result<(), Error> {
         }
         _ => Ok(()),
     }
+}
+
+/// Forgets ranks that are only those within some communicator. NCCL's Inspector knows no other; they are the job's if the largest
+/// communicator of every process is of all ranks, and then it is equally large everywhere and no two processes are one rank of it.
+fn doubt_communicators(parts: &mut [Part]) {
+    let is_such = |part: &&mut Part| part.about.format == SourceFormat::Inspector;
+    let such: Vec<&Part> = parts.iter().filter(|part| part.about.format == SourceFormat::Inspector).collect();
+    let world = such.iter().map(|part| part.about.world_size).max().flatten();
+    let smaller = such.iter().any(|part| part.about.world_size != world);
+    let twice = such.iter().enumerate().any(|(at, part)| such[..at].iter().any(|other| is_one_rank_at_once(part, other)));
+    if !smaller && !twice {
+        return;
+    }
+    for part in parts.iter_mut().filter(is_such) {
+        (part.about.rank, part.about.world_size) = (None, None);
+        let detail = "its communicators are not of all ranks; files are numbered in the order of their names".to_owned();
+        part.about.problems.add_detailed(ProblemKind::RankDisagreement, 0, 1, detail);
+    }
+}
+
+/// Whether two files say that they are one rank, of times that overlap.
+fn is_one_rank_at_once(one: &Part, other: &Part) -> bool {
+    let bounds = one.about.bounds_ns.zip(other.about.bounds_ns);
+    let same_rank = one.about.rank.map(|(rank, _)| rank) == other.about.rank.map(|(rank, _)| rank);
+    same_rank && bounds.is_some_and(|((from, until), (start, end))| from < end && start < until)
 }
 
 /// Settles what a file and its name say of its rank.
@@ -154,6 +180,26 @@ mod tests {
         let ranks: Vec<_> = parts.iter().map(|part| part.about.rank.unwrap()).collect();
         assert_eq!(ranks, [(Rank(0), RankSource::Header), (Rank(1), RankSource::Order), (Rank(7), RankSource::FileName)]);
         assert_eq!(parts[0].about.problems.count(ProblemKind::RankDisagreement), 1);
+    }
+
+    #[test]
+    fn ranks_within_communicators_are_the_jobs_only_where_these_are_of_all_ranks() {
+        let of = |rows: &[(&str, u32, u32)]| {
+            let part = |(file, rank, world): &(&str, u32, u32)| {
+                let mut part = timed(file, Some(*rank), 0, 100);
+                (part.about.format, part.about.world_size) = (SourceFormat::Inspector, Some(*world));
+                part
+            };
+            let mut parts: Vec<Part> = rows.iter().map(part).collect();
+            settle_ranks(&mut parts).unwrap();
+            parts.iter().map(|part| (part.about.file.clone(), part.rank().0, part.about.world_size)).collect::<Vec<_>>()
+        };
+        let said = |file: &str, rank, world| (file.to_owned(), rank, world);
+        assert_eq!(of(&[("b", 0, 2), ("a", 1, 2)]), [said("b", 0, Some(2)), said("a", 1, Some(2))]);
+        // Two pairs of a job of four, and one process that was in all of them and one in a pair only.
+        let pairs = [("a", 0, 2), ("b", 1, 2), ("c", 0, 2), ("d", 1, 2)];
+        assert_eq!(of(&pairs), [said("a", 0, None), said("b", 1, None), said("c", 2, None), said("d", 3, None)]);
+        assert_eq!(of(&[("a", 3, 4), ("b", 1, 2)]), [said("a", 0, None), said("b", 1, None)]);
     }
 
     /// The same, with one span.

@@ -6,15 +6,16 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use rankscope_formats::Format;
+use rankscope_formats::{Format, inspector};
 
 use crate::directory::{Aside, newest_attempt, set_aside};
 use crate::parts::is_parts_folder;
 use crate::stored_inputs;
 use crate::stores::ObjectIdentity;
-use crate::{Error, Location};
+use crate::{Error, Location, open_source};
 
 /// A file to read.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -189,12 +190,25 @@ fn walk(directory: &Path, depth: usize, paths: &mut Vec<PathBuf>) -> Result<(), 
             if depth > 0 && !is_parts_folder(&path) && !is_workers_folder(&path) {
                 walk(&path, depth - 1, paths)?;
             }
-        } else if suffix(&name).is_some() {
+        } else if suffix(&name).is_some() || is_text_of_inspector(&path, &name) {
             paths.push(path);
         }
     }
     Ok(())
 }
+
+/// Whether a text called `name`, as any text may be, is one that NCCL's Inspector wrote: by what it begins with.
+fn is_text_of_inspector(path: &Path, name: &str) -> bool {
+    if ![".log", ".jsonl"].iter().any(|suffix| name.ends_with(suffix)) {
+        return false;
+    }
+    let mut head = Vec::new();
+    let read = open_source(path).map(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
+    matches!(read, Ok(Ok(_))) && inspector::is_head(&head)
+}
+
+/// Holds the beginning of a line.
+const HEAD_BYTES: u64 = 4_096;
 
 /// Whether `folder` is for recordings of processes that a recorded process started: they are read with its own. Those of an earlier
 /// recording there have a number behind.
@@ -233,7 +247,8 @@ const SUFFIXES: [&str; 18] = [
 pub(crate) fn suffix(name: &str) -> Option<usize> {
     let archive = [".tar.gz", ".tgz", ".tar.zst"].iter().any(|suffix| name.ends_with(suffix));
     let known = SUFFIXES.iter().position(|suffix| name.ends_with(suffix));
-    known.or_else(|| (archive || Format::of_name(name).is_some()).then_some(SUFFIXES.len()))
+    let other = archive || Format::of_name(name).is_some() || inspector::is_name(name);
+    known.or_else(|| other.then_some(SUFFIXES.len()))
 }
 
 fn preference(path: &Path) -> usize {
@@ -287,6 +302,14 @@ mod tests {
         let expected =
             ["908_results.json", "process3.xplane.pb", "rank0.json.gz", "rank1.json", "report1.sqlite", "sub/rank2/trace.json"];
         assert_eq!(found(root.path(), &[""]), expected);
+    }
+
+    #[test]
+    fn texts_are_taken_where_inspector_wrote_them() {
+        let root = tree(&["a-pid7.log", "a-pid8.jsonl.gz", "train.log", "rank0.jsonl", "metrics.jsonl"]);
+        fs::write(root.path().join("rank0.jsonl"), "{\"header\": {\"id\": \"0xa\"}, \"coll_perf\": {\"coll_sn\": 1}}\n")
+            .unwrap();
+        assert_eq!(found(root.path(), &[""]), ["a-pid7.log", "a-pid8.jsonl.gz", "rank0.jsonl"]);
     }
 
     #[test]

@@ -27,12 +27,23 @@ pub enum SourceFormat {
     Rocpd,
     /// The database that Nsight Systems exports.
     Nsys,
+    /// The lines of NCCL's Inspector.
+    Inspector,
 }
 
 impl SourceFormat {
     /// All of them.
-    pub const ALL: [Self; 8] =
-        [Self::Memory, Self::Kineto, Self::Perfetto, Self::Recording, Self::XSpace, Self::Rocprof, Self::Rocpd, Self::Nsys];
+    pub const ALL: [Self; 9] = [
+        Self::Memory,
+        Self::Kineto,
+        Self::Perfetto,
+        Self::Recording,
+        Self::XSpace,
+        Self::Rocprof,
+        Self::Rocpd,
+        Self::Nsys,
+        Self::Inspector,
+    ];
 
     /// Its name in reports.
     pub const fn name(self) -> &'static str {
@@ -45,6 +56,7 @@ impl SourceFormat {
             Self::Rocprof => "rocprofv3",
             Self::Rocpd => "rocpd",
             Self::Nsys => "nsys",
+            Self::Inspector => "nccl_inspector",
         }
     }
 }
@@ -202,7 +214,8 @@ mod tests {
         use SourceFormat as K;
         // A new one does not compile until it is named here; name it in the list, too.
         let is_named = |kind| match kind {
-            K::Memory | K::Kineto | K::Perfetto | K::Recording | K::XSpace | K::Rocprof | K::Rocpd | K::Nsys => true,
+            K::Memory | K::Kineto | K::Perfetto | K::Recording | K::XSpace => true,
+            K::Rocprof | K::Rocpd | K::Nsys | K::Inspector => true,
         };
         assert!(K::ALL.into_iter().all(is_named));
         assert!(K::ALL.is_sorted_by(|a, b| a < b), "each once");

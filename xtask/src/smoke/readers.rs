@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::io::Cursor;
 
-use rankscope_formats::{ArgsPolicy, ReadOptions, json, perfetto, read, recording, rocprof, wire, xspace};
+use rankscope_formats::{ArgsPolicy, ReadOptions, inspector, json, perfetto, read, recording, rocprof, wire, xspace};
 
 use rankscope_dispatch::{binary, network::calibrate};
 use rankscope_part_files::{laid_bare, read_as_any_columns, read_part};
@@ -24,6 +24,11 @@ pub(crate) const READERS: &[Reader] = &[
     Reader { name: "xspace", read: |bytes| drop(black_box(xspace::read(bytes, &keep_all()))), seeds: seeds::protobuf },
     Reader { name: "perfetto", read: |bytes| drop(black_box(perfetto::read_all(bytes, &keep_all()))), seeds: seeds::timelines },
     Reader { name: "rocprof", read: |bytes| drop(black_box(rocprof::read_all(bytes, &keep_all()))), seeds: seeds::rocprof },
+    Reader {
+        name: "inspector",
+        read: |bytes| drop(black_box(inspector::read_all(bytes, &keep_all()))),
+        seeds: seeds::inspector,
+    },
     Reader { name: "recording", read: recording, seeds: seeds::recordings },
     Reader { name: "archive", read: |bytes| drop(black_box(read(Cursor::new(bytes), &keep_all()))), seeds: seeds::archives },
     Reader { name: "wire", read: wire, seeds: seeds::protobuf },

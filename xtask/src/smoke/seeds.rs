@@ -36,6 +36,28 @@ pub(crate) fn json() -> Vec<Vec<u8>> {
     seeds
 }
 
+/// Lines of Inspector's: a collective and a message with times, one without, and what lines of newer releases share.
+pub(crate) fn inspector() -> Vec<Vec<u8>> {
+    let header = r#""header": {"id": "0xa", "comm_name": "dp", "rank": 1, "n_ranks": 4, "nnodes": 1}, "metadata":
+        {"inspector_output_format_version": "v4.0", "dump_timestamp_us": 2000000, "hostname": "h", "pid": 7}"#
+        .replace('\n', " ");
+    let times = r#"{"coll_start_ts": 1000000, "coll_stop_ts": 1000001, "kernel_events": [{"kernel_start_ts": 1000002, "kernel_stop_ts": 1000009}]}"#;
+    let collective = |more: &str| {
+        format!(
+            r#""coll_perf": {{"coll": "AllReduce", "coll_sn": 3, "coll_msg_size_bytes": 64, "coll_exec_time_us": 7{more}}}"#
+        )
+    };
+    let timed = collective(&format!(r#", "coll_timing_source": "kernel_gpu", "event_trace_ts": {times}"#));
+    let lines = [
+        format!("{{{header}, {timed}}}"),
+        format!("{{{header}, {}}}", collective("")),
+        format!(r#"{{{header}, "dump_stats": {{"coll_dropped_since_last_dump": 5}}}}"#),
+        format!("{{{timed}}}"),
+        format!(r#"{{"p2p_perf": {{"p2p": "Send", "p2p_sn": 1, "p2p_peer": 2, "event_trace_ts": {times}}}}}"#),
+    ];
+    vec![lines.join("\n").into_bytes(), lines[0].clone().into_bytes()]
+}
+
 /// A process with a record of each sort that rocprofv3 traces; whole, and with its records before what describes them.
 pub(crate) fn rocprof() -> Vec<Vec<u8>> {
     let described = r#""metadata": {"node": {"hostname": "a"}, "pid": 1}, "agents": [{"id": {"handle": 2}, "type": 2, "name": "gfx942",

@@ -34,6 +34,11 @@ pub enum Foreign {
     /// A JSON of rocprofv3 that holds no records.
     #[error("rocprofv3's JSON without a kernel, copy, call or marker. Trace them, as with `rocprofv3 --sys-trace`")]
     RocprofOfNothing,
+    /// Lines of NCCL's Inspector of which none is an operation.
+    #[error(
+        "lines of NCCL's Inspector without a collective or a message. Those below NCCL_INSPECTOR_DUMP_MIN_SIZE_BYTES are left out"
+    )]
+    InspectorOfNothing,
     /// A SQLite database of something else.
     #[error(
         "a SQLite database of neither ROCm's profilers (rocpd) nor Nsight Systems; its tables are: {}. Give what rocprofv3 or `nsys export --type sqlite` wrote",

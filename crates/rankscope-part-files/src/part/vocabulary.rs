@@ -47,7 +47,7 @@ macro_rules! numbered {
 }
 
 numbered!(SourceFormat {
-    0 = Memory, 1 = Kineto, 2 = Perfetto, 3 = Recording, 4 = XSpace, 5 = Rocprof, 6 = Rocpd, 7 = Nsys; _
+    0 = Memory, 1 = Kineto, 2 = Perfetto, 3 = Recording, 4 = XSpace, 5 = Rocprof, 6 = Rocpd, 7 = Nsys, 8 = Inspector; _
 });
 numbered!(RankSource { 0 = Header, 1 = Events, 2 = FileName, 3 = Order });
 numbered!(StepSource { 0 = DeviceAnnotations, 1 = Launches, 2 = HostAnnotations, 3 = None });

@@ -41,6 +41,7 @@ mod fixtures;
 mod graph_captures;
 mod hang;
 mod input_rules;
+mod inspector;
 mod job_truth;
 mod launch_files;
 mod map_merge;
