@@ -14,7 +14,6 @@
 //! no sense is answered by an error object, a panic as well, and a child of a fork begins anew.
 
 mod about;
-mod anchor;
 mod anchors;
 mod calls;
 mod edge;
@@ -27,6 +26,7 @@ mod space;
 mod wire;
 
 pub use about::About;
-pub use anchor::Anchor;
 pub use calls::GetPjrtApi;
+/// The wall clock, which stamps JAX's events, beside the raw one.
+pub use rankscope_record::WallReading as Anchor;
 pub use space::encode;

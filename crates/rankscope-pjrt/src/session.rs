@@ -9,6 +9,9 @@ use crate::anchors::Anchors;
 use crate::failure::Failure;
 use crate::{About, Anchor, space};
 
+/// Readings of the clocks for each anchor: enough that one of them is not interrupted.
+const TRIES: u32 = 16;
+
 /// A profiler.
 #[derive(Debug, Default)]
 pub(crate) struct Session {
@@ -48,7 +51,7 @@ impl Session {
         inner.state = State::Running;
         inner.runs += 1;
         inner.anchors = Anchors::default();
-        inner.anchors.add(Anchor::take());
+        inner.anchors.add(Anchor::narrowest(TRIES));
         let (own, run) = (Arc::clone(self), inner.runs);
         inner.keeper = thread::Builder::new().name("rankscope-pjrt".to_owned()).spawn(move || own.keep(run)).ok();
         Ok(())
@@ -62,7 +65,7 @@ impl Session {
                 return Err(Failure::NotRunning);
             }
             inner.state = State::Stopped;
-            inner.anchors.add(Anchor::take());
+            inner.anchors.add(Anchor::narrowest(TRIES));
             inner.keeper.take()
         };
         self.ends.notify_all();
@@ -95,7 +98,7 @@ impl Session {
             let waited = self.ends.wait_timeout(inner, period).unwrap_or_else(PoisonError::into_inner);
             inner = waited.0;
             if waited.1.timed_out() && runs(&inner) {
-                inner.anchors.add(Anchor::take());
+                inner.anchors.add(Anchor::narrowest(TRIES));
             }
         }
     }

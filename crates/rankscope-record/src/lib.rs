@@ -90,6 +90,7 @@ mod ticks;
 #[cfg(feature = "tracing")]
 mod tracing_layer;
 mod value;
+mod wall_reading;
 
 pub use about::{set_host_name, set_metadata, set_process_name, set_rank, set_thread_name};
 pub use correlation::{current_annotation, current_correlation, pop_correlation, push_correlation};
@@ -123,6 +124,7 @@ pub use ticks::{TickSource, raw_ns, tick_source, ticks};
 #[cfg(feature = "tracing")]
 pub use tracing_layer::RecordingLayer;
 pub use value::{ToValue, Value};
+pub use wall_reading::WallReading;
 
 pub mod guide {
     #![doc = include_str!("../guide/rust.md")]

@@ -16,6 +16,7 @@ use super::phase::Marks;
 use crate::store::map_file;
 use crate::test_clock::TestClock;
 use crate::ticks::clock_ns;
+use crate::wall_reading::WallReading;
 
 /// Between readings of the wall clock.
 const ANCHOR_EVERY_NS: i64 = 1_000_000_000;
@@ -151,7 +152,7 @@ impl Page {
     /// Writes the state over the older one, and then says that it is the newer.
     fn publish(&mut self) {
         if self.count == 0 || self.state.progress_ns - self.state.anchor[0] > ANCHOR_EVERY_NS {
-            let (raw_ns, wall_ns) = both_clocks();
+            let WallReading { raw_ns, wall_ns, .. } = WallReading::narrowest(ANCHOR_TRIES);
             let off_ns = self.clock.as_ref().map_or(0, |clock| clock.error_ns(raw_ns));
             self.state.anchor = [raw_ns.saturating_add(off_ns), wall_ns.saturating_add(off_ns)];
         }
@@ -175,16 +176,8 @@ fn read_head(path: &Path) -> Option<PageHead> {
     LivePage::read(&bytes, &bytes).ok().map(|page| page.head)
 }
 
-/// The raw monotonic and the wall clock at one moment: the narrowest of a few tries.
-fn both_clocks() -> (i64, i64) {
-    let once = |_| {
-        let before_ns = clock_ns(libc::CLOCK_MONOTONIC_RAW);
-        let wall_ns = clock_ns(libc::CLOCK_REALTIME);
-        let width_ns = clock_ns(libc::CLOCK_MONOTONIC_RAW).saturating_sub(before_ns);
-        (width_ns, before_ns.saturating_add(width_ns / 2), wall_ns)
-    };
-    (0..5).map(once).min().map_or((0, 0), |(_, raw_ns, wall_ns)| (raw_ns, wall_ns))
-}
+/// Readings of the clocks, of which the narrowest is an anchor: whoever is told of a step waits for them.
+const ANCHOR_TRIES: u32 = 5;
 
 fn place(number: u64) -> usize {
     PAGE_ARRIVALS_AT + (number % PAGE_ARRIVALS as u64) as usize * PAGE_ARRIVAL_WORDS

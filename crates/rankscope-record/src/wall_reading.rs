@@ -1,25 +1,26 @@
-//! [`Anchor`]: the wall clock beside the raw one.
-#![expect(unsafe_code, reason = "clocks are read by a system call")]
+//! [`WallReading`]: the wall clock beside the raw one.
+//!
+//! The wall clock is read between two readings of the raw one, so it was right somewhere between them whatever happens. A preemption
+//! only makes that wide: of a few tries the narrowest has none.
+
+use crate::ticks::clock_ns;
 
 /// The wall clock and the raw one, read at about one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Anchor {
-    /// `CLOCK_REALTIME`, in nanoseconds since 1970: what JAX stamps events with.
+pub struct WallReading {
+    /// `CLOCK_REALTIME`, in nanoseconds since 1970.
     pub wall_ns: i64,
-    /// `CLOCK_MONOTONIC_RAW` then, in nanoseconds.
+    /// `CLOCK_MONOTONIC_RAW` then, in nanoseconds: the middle of the two readings around the wall clock's.
     pub raw_ns: i64,
-    /// How far apart the two readings around the wall clock were: `raw_ns` is their middle.
+    /// How far apart those were.
     pub width_ns: u64,
 }
 
-/// Enough that one of them is not interrupted.
-const TRIES: u32 = 16;
-
-impl Anchor {
-    /// The narrowest of a few readings, now.
-    pub(crate) fn take() -> Self {
+impl WallReading {
+    /// The narrowest of so many `tries`, of which there is one at least.
+    pub fn narrowest(tries: u32) -> Self {
         let first = Self::once(clock_ns);
-        (1..TRIES)
+        (1..tries)
             .map(|_| Self::once(clock_ns))
             .fold(first, |best, next| if next.width_ns < best.width_ns { next } else { best })
     }
@@ -32,14 +33,6 @@ impl Anchor {
     }
 }
 
-/// What `clock` shows, in nanoseconds; 0 where there is none, which no Linux lacks.
-fn clock_ns(clock: libc::clockid_t) -> i64 {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the place for the answer is this function's own.
-    unsafe { libc::clock_gettime(clock, &raw mut now) };
-    now.tv_sec * 1_000_000_000 + now.tv_nsec
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -50,7 +43,7 @@ mod tests {
         #[test]
         fn the_wall_clock_was_read_within_the_width(costs_ns in prop::array::uniform3(0_i64..1_000_000), ahead_ns in any::<i32>()) {
             let (mut looks, mut now_ns) = (0, 5_000_i64);
-            let anchor = Anchor::once(|clock| {
+            let anchor = WallReading::once(|clock| {
                 now_ns += costs_ns[looks];
                 looks += 1;
                 if clock == libc::CLOCK_REALTIME { now_ns + i64::from(ahead_ns) } else { now_ns }
@@ -62,7 +55,7 @@ mod tests {
 
     #[test]
     fn both_clocks_go_on() {
-        let (first, second) = (Anchor::take(), Anchor::take());
+        let (first, second) = (WallReading::narrowest(16), WallReading::narrowest(16));
         assert!(first.raw_ns < second.raw_ns && first.wall_ns > 1_500_000_000_000_000_000, "{first:?} {second:?}");
     }
 }
