@@ -7,12 +7,12 @@ use pyo3::types::{PyBytes, PyDict};
 use rankscope_conformance::check::check_plan;
 use rankscope_dispatch::cost::Work;
 use rankscope_dispatch::events::Machine;
-use rankscope_dispatch::planner::bounded::{Caps, Limits, Options, explain};
-use rankscope_dispatch::planner::{Goal, Pace, Prices, Remote, choose, exact_raising, greedy, not_worse};
+use rankscope_dispatch::planner::bounded::{Caps, Options, explain};
+use rankscope_dispatch::planner::{Goal, Pace, Prices, greedy, not_worse};
 use rankscope_dispatch::{Batch, Direction, Error, Shard, binary};
 use rankscope_plan_files::exported::{self, Form};
 use rankscope_plan_files::plan::{self as file};
-use rankscope_plan_files::planned::{Answer, Placement, Planner};
+use rankscope_plan_files::planned::{Answer, Placement, Planned, Planner, exact};
 use rankscope_time::{Rank, Span};
 
 use super::array::Array;
@@ -72,9 +72,6 @@ struct Settings {
     network: Option<(String, Option<Vec<u8>>)>,
     attention_tflops: f64,
 }
-
-/// Steps of the exact planner before it gives up: some seconds.
-const EXACT_STEPS: u64 = 100_000_000;
 
 impl Plan {
     /// A plan that was not made here.
@@ -143,15 +140,12 @@ impl Settings {
     fn plan(&self, planner: Planner, layout: &Batch, options: &Options, goal: Goal<'_>) -> Result<Batch, Error> {
         match planner {
             Planner::Greedy => not_worse(layout, greedy(layout, self.tolerance)?, &options.work, &options.weights),
-            Planner::Exact => {
-                let limits = Limits::new(layout, &options.work, options.eps, &options.weights)?;
-                exact_raising(layout, options.prices, &limits, EXACT_STEPS)
-            }
+            Planner::Exact => exact(layout, options),
             _ => goal.plan(layout, options),
         }
     }
 
-    /// Where documents lie, how they came there, and who computes them.
+    /// Where documents lie in the end, and who computes them.
     fn placed(
         &self,
         planner: Planner,
@@ -159,18 +153,13 @@ impl Settings {
         room: Option<u64>,
         options: &Options,
         goal: Goal<'_>,
-    ) -> Result<Placed, Error> {
-        if !self.choose {
-            let plan = self.plan(planner, &given, options, goal)?;
-            return Ok(Placed { layout: given, plan, placement: Placement::Given });
+    ) -> Result<Planned, Error> {
+        let by_planner = |layout: &Batch| self.plan(planner, layout, options, goal);
+        if self.choose {
+            Planned::chosen(&given, self.tokens_per_rank.or(room), options, goal, planner, by_planner)
+        } else {
+            Planned::given(given, by_planner)
         }
-        let chosen = choose(&given, self.tokens_per_rank.or(room), options, goal)?;
-        let given_bytes = chosen.given.map(|plan| Remote::of(&plan).bytes(options.prices));
-        let plan = match planner {
-            Planner::Bounded => chosen.plan,
-            _ => self.plan(planner, &chosen.layout, options, goal)?,
-        };
-        Ok(Placed { layout: chosen.layout, plan, placement: Placement::Chosen { given_bytes } })
     }
 
     /// A rank of weight 1.
@@ -184,13 +173,6 @@ impl Settings {
         let attention_flops_per_second = (self.attention_tflops * 1e12) as u64;
         Ok(Machine { attention_flops_per_second, ..Machine::H100 })
     }
-}
-
-/// A layout, how documents came to lie there, and its plan.
-struct Placed {
-    layout: Batch,
-    plan: Batch,
-    placement: Placement,
 }
 
 /// The plan in a file's bytes: JSON, or the compact form.
@@ -210,7 +192,7 @@ impl Plan {
             let pace = known.as_ref().map(|known| Pace { network: &known.network, machine: &machine, rows: &rows });
             let goal = pace.map_or(Goal::FewestBytes, Goal::ShortestTime);
             let started = Instant::now();
-            let Placed { layout, plan: batch, placement } =
+            let Planned { layout, plan: batch, placement, .. } =
                 settings.placed(planner, given, self.room, &options, goal).map_err(plan)?;
             let elapsed = started.elapsed();
             let forward = pace.map(|pace| pace.forward(&batch, &options)).transpose().map_err(plan)?;

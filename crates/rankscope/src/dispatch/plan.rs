@@ -10,14 +10,12 @@ use std::time::Instant;
 
 use anyhow::{Context, bail, ensure};
 use rankscope_dispatch::cost::Work;
-use rankscope_dispatch::planner::bounded::{Limits, Options, explain};
-use rankscope_dispatch::planner::{
-    Goal, Remote, choose, equal_flops, exact_raising, greedy, not_worse, place_evenly, place_in_order, place_on_ranks,
-};
+use rankscope_dispatch::planner::bounded::{Options, explain};
+use rankscope_dispatch::planner::{Goal, equal_flops, greedy, not_worse, place_evenly, place_in_order, place_on_ranks};
 use rankscope_dispatch::{Batch, Rows};
 use rankscope_plan_files::documents::{Documents, Lengths};
 use rankscope_plan_files::plan::{MOST_ELEMENT_BYTES, MOST_RANKS};
-use rankscope_plan_files::planned::{self, Answer, Placement, SplitKv};
+use rankscope_plan_files::planned::{self, Answer, Planned, SplitKv, exact};
 
 use super::paths;
 use super::row_args::elements;
@@ -116,7 +114,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let goal = pace.map_or(Goal::FewestBytes, Goal::ShortestTime);
 
     let started = Instant::now();
-    let Planned { layout, plan, placement } =
+    let Planned { layout, plan, placement, .. } =
         planned(args, &documents, &options, goal).with_context(|| args.input.display().to_string())?;
     let elapsed = started.elapsed();
 
@@ -146,32 +144,17 @@ fn share(text: &str) -> Result<f64, String> {
     share.ok_or_else(|| "a share is a number of zero or more, such as 0.05".to_owned())
 }
 
-/// A layout, its plan, and how documents came to lie there.
-struct Planned {
-    layout: Batch,
-    plan: Batch,
-    placement: Placement,
-}
-
 fn planned(args: &Args, documents: &Documents, options: &Options, goal: Goal) -> anyhow::Result<Planned> {
     let given = as_given(args, documents)?;
+    let by_planner = |layout: &Batch| plan(args, documents, layout, options, goal);
     match args.layout {
-        Layout::InOrder => {
-            let plan = plan(args, documents, &given, options, goal)?;
-            Ok(Planned { layout: given, plan, placement: Placement::Given })
-        }
+        Layout::InOrder => Planned::given(given, by_planner),
         Layout::Choose => {
             ensure!(
                 args.planner != Planner::EqualFlops,
                 "the equal-flops planner takes whole documents on ranks: leave --layout choose out"
             );
-            let chosen = choose(&given, tokens_per_rank(args, documents), options, goal)?;
-            let plan = match args.planner {
-                Planner::Bounded => chosen.plan,
-                _ => plan(args, documents, &chosen.layout, options, goal)?,
-            };
-            let given_bytes = chosen.given.map(|plan| Remote::of(&plan).bytes(options.prices));
-            Ok(Planned { layout: chosen.layout, plan, placement: Placement::Chosen { given_bytes } })
+            Planned::chosen(&given, tokens_per_rank(args, documents), options, goal, args.planner.into(), by_planner)
         }
     }
 }
@@ -200,9 +183,6 @@ fn as_given(args: &Args, documents: &Documents) -> anyhow::Result<Batch> {
     })
 }
 
-/// Steps of the exact planner before it gives up: some seconds.
-const EXACT_STEPS: u64 = 100_000_000;
-
 fn plan(args: &Args, documents: &Documents, layout: &Batch, options: &Options, goal: Goal) -> anyhow::Result<Batch> {
     let kept = |plan| not_worse(layout, plan, &options.work, &options.weights);
     Ok(match args.planner {
@@ -210,8 +190,7 @@ fn plan(args: &Args, documents: &Documents, layout: &Batch, options: &Options, g
         Planner::Greedy => kept(greedy(layout, args.tolerance)?)?,
         Planner::Exact => {
             ensure!(options.work == Work::Cells, "the exact planner balances cells, not measured time");
-            let limits = Limits::new(layout, &options.work, options.eps, &options.weights)?;
-            exact_raising(layout, options.prices, &limits, EXACT_STEPS)?
+            exact(layout, options)?
         }
         Planner::EqualFlops => match &documents.lengths {
             Lengths::PerRank(lists) => kept(equal_flops(lists)?)?,
