@@ -1,5 +1,6 @@
 //! From lines of offsets to the document that is drawn.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rankscope_clock::files::{OffsetRow, solutions};
@@ -14,35 +15,35 @@ use rankscope_time::Span;
 
 /// Where clocks stood: what a [`ClockDocument`] is made of.
 #[derive(Clone, Debug)]
-pub struct ClockRounds {
+pub struct ClockRounds<'a> {
     /// In whatever order.
-    rows: Vec<OffsetRow>,
+    rows: &'a [OffsetRow],
     reference: Option<NodeId>,
     /// In order of time.
-    rounds: Vec<Solution>,
-    agreement: Agreement,
+    rounds: Cow<'a, [Solution]>,
+    agreement: Cow<'a, Agreement>,
 }
 
-impl ClockRounds {
+impl<'a> ClockRounds<'a> {
     /// What files of offsets say: where clocks stood, and not what it rests on.
-    pub fn of_offsets(rows: Vec<OffsetRow>, reference: Option<NodeId>) -> Self {
-        Self { rounds: solutions(&rows), rows, reference, agreement: Agreement::default() }
+    pub fn of_offsets(rows: &'a [OffsetRow], reference: Option<NodeId>) -> Self {
+        Self { rows, reference, rounds: solutions(rows).into(), agreement: Cow::default() }
     }
 
     /// What the nodes measured.
-    pub fn of_solved(solved: &Solved) -> Self {
+    pub fn of_solved(solved: &'a Solved) -> Self {
         Self {
-            rows: solved.rows.clone(),
+            rows: &solved.rows,
             reference: solved.header.reference,
-            rounds: solved.solutions.clone(),
-            agreement: solved.agreement.clone(),
+            rounds: Cow::Borrowed(&solved.solutions),
+            agreement: Cow::Borrowed(&solved.agreement),
         }
     }
 
     /// The document of it.
     pub fn document(&self, title: String, notes: Vec<Note>) -> ClockDocument {
         let mut by_node: BTreeMap<NodeId, Vec<&OffsetRow>> = BTreeMap::new();
-        for row in &self.rows {
+        for row in self.rows {
             by_node.entry(row.node).or_default().push(row);
         }
         let first = self.rows.iter().filter_map(|row| row.estimate.as_ref()).map(on_reference).min();
@@ -72,11 +73,12 @@ impl ClockRounds {
                 point(&placed[at], smoothed.get(&placed[at].1.at), &segment, is_step, first)
             })
         });
-        let of_node = |(known, sigma_ns): &(NodeId, f64)| (*known == node).then_some(*sigma_ns);
+        let path_sigmas_ns = &self.agreement.path_sigmas_ns;
+        let path = path_sigmas_ns.binary_search_by_key(&node, |(known, _)| *known);
         NodeClock {
             node: node.0,
             unreachable,
-            path_sigma_ns: self.agreement.path_sigmas_ns.iter().find_map(of_node),
+            path_sigma_ns: path.ok().map(|at| path_sigmas_ns[at].1),
             points: points.collect(),
         }
     }

@@ -71,5 +71,5 @@ fn from_files(args: &Args) -> Result<ClockDocument> {
     }
     let (offsets, notes) = read::offsets(&files.offsets)?;
     let reference = offsets.header.and_then(|header| header.reference);
-    Ok(ClockRounds::of_offsets(offsets.rows, reference).document(title, notes))
+    Ok(ClockRounds::of_offsets(&offsets.rows, reference).document(title, notes))
 }
