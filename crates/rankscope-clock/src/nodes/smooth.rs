@@ -44,12 +44,7 @@ pub struct SmoothedEstimate {
 
 /// The smoothed estimates of the rounds that place `node`, in their order.
 pub fn smoothed_estimates(node: NodeId, rounds: &[Solution], change_ppb_per_s: u32) -> Vec<SmoothedEstimate> {
-    let of_run = |run: &Run<'_>| run.estimates.iter().zip(smoothed(&run.estimates)).map(estimate).collect::<Vec<_>>();
-    runs(node, rounds, change_ppb_per_s).iter().flat_map(of_run).collect()
-}
-
-fn estimate((round, smoothed): (&&NodeEstimate, Smoothed)) -> SmoothedEstimate {
-    SmoothedEstimate { at: round.at, offset: smoothed.offset, sigma_ns: smoothed.sigma_ns }
+    runs(node, rounds, change_ppb_per_s).iter().flat_map(|run| smoothed(&run.estimates)).collect()
 }
 
 /// The rounds that place `node`, between jumps of its clock.
@@ -75,14 +70,8 @@ fn stretch_of(run: &Run<'_>, change_ppb_per_s: u32) -> Result<Stretch, MapError>
     Ok(Stretch { from: run.from, until: run.until, known, map, degraded })
 }
 
-/// What smoothing makes of an estimate.
-struct Smoothed {
-    /// Within the estimate's bound.
-    offset: Span,
-    sigma_ns: f64,
-}
-
-fn smoothed(estimates: &[&NodeEstimate]) -> Vec<Smoothed> {
+/// What smoothing makes of the estimates of one stretch.
+fn smoothed(estimates: &[&NodeEstimate]) -> Vec<SmoothedEstimate> {
     let line = Baseline::of(estimates);
     let forward = |wander_ppb| Pass::forward(estimates, &line, wander_ppb);
     let pass = if estimates.len() < ROUNDS_MIN {
@@ -96,7 +85,8 @@ fn smoothed(estimates: &[&NodeEstimate]) -> Vec<Smoothed> {
     let scale = if estimates.len() < ROUNDS_MIN { 1.0 } else { pass.scale().sqrt().max(1.0) };
     let of_state = |(estimate, state): (&&NodeEstimate, ClockState)| {
         let offset = line.offset(estimate) + Span::from_nanos(state.offset_ns.round() as i64);
-        Smoothed { offset: offset.max(estimate.bound.lo).min(estimate.bound.hi), sigma_ns: state.sigma_ns() * scale }
+        let offset = offset.max(estimate.bound.lo).min(estimate.bound.hi);
+        SmoothedEstimate { at: estimate.at, offset, sigma_ns: state.sigma_ns() * scale }
     };
     estimates.iter().zip(pass.backward()).map(of_state).collect()
 }
