@@ -6,7 +6,7 @@
 //! collectives, and no messages: alone they never make a verdict quite sure. Those of a job whose processes have all ended do not tell whether
 //! it ever stood still.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use rankscope_document::{Confidence, HangDocument, HangKind, HangRoot, HangWitness};
@@ -126,14 +126,15 @@ pub(crate) fn document(found: &FoundPages, problems: &[String], title: &str) -> 
     let told = found.told();
     let scene = told.scene();
     let mut document = crate::verdict::document(&scene, problems, title);
+    let phases = Phases::of(found);
     match found.standing() {
         Standing::Runs { rank, age_ns } => {
             let summary = format!("The job runs: rank {rank} made progress {} ago.{}", seconds(age_ns), longest(found));
             overrule(&mut document, HangKind::Healthy, Confidence::High, summary);
             document.verdict.waiting.clear();
         }
-        Standing::Pauses { age_ns } if Phases::of(found).may_last() => {
-            let summary = format!("No rank has made progress for {}. {}", seconds(age_ns), Phases::of(found).sentence());
+        Standing::Pauses { age_ns } if phases.may_last() => {
+            let summary = format!("No rank has made progress for {}. {}", seconds(age_ns), phases.sentence());
             overrule(&mut document, HangKind::Healthy, Confidence::Medium, summary);
         }
         Standing::Pauses { age_ns } => {
@@ -152,11 +153,13 @@ pub(crate) fn document(found: &FoundPages, problems: &[String], title: &str) -> 
             let why = "The clocks of the job's nodes are ahead of this one's by more than a second, so how long ago ranks made progress is not known. Ask on a node of the job.";
             overrule(&mut document, HangKind::Unclear, Confidence::Low, why.to_owned());
         }
-        Standing::Still { age_ns } => temper(&mut document, found, &scene, age_ns),
+        Standing::Still { age_ns } => temper(&mut document, found, &phases, &scene, age_ns),
     }
+    // Of several pages of a rank the first tells.
+    let marks: BTreeMap<u32, &str> =
+        found.pages.iter().rev().map(|found| (found.page.head.rank, found.page.state.mark.phase.name())).collect();
     for rank in &mut document.ranks {
-        let phase = found.page_of(rank.rank).map_or("", |found| found.page.state.mark.phase.name());
-        rank.phase = (!phase.is_empty()).then(|| phase.to_owned());
+        rank.phase = marks.get(&rank.rank).filter(|phase| !phase.is_empty()).map(|phase| (*phase).to_owned());
     }
     for witness in &mut document.verdict.witnesses {
         witness.says.clone_from(&document.verdict.summary);
@@ -166,12 +169,11 @@ pub(crate) fn document(found: &FoundPages, problems: &[String], title: &str) -> 
 }
 
 /// What pages cannot tell makes the verdict less sure, or none; and what they tell beyond calls makes it another.
-fn temper(document: &mut HangDocument, found: &FoundPages, scene: &Scene<'_>, age_ns: i64) {
+fn temper(document: &mut HangDocument, found: &FoundPages, phases: &Phases, scene: &Scene<'_>, age_ns: i64) {
     let still = format!("No rank has made progress for {}.", seconds(age_ns));
     if let Some(why) = untold(document, found, scene) {
         return overrule(document, HangKind::Unclear, Confidence::Low, format!("{still} {why}"));
     }
-    let phases = Phases::of(found);
     let is_excused = phases.excuse(&mut document.verdict);
     if name_gone(document, found, scene) {
         document.verdict.summary = format!("{still} {}", document.verdict.summary);
@@ -179,7 +181,7 @@ fn temper(document: &mut HangDocument, found: &FoundPages, scene: &Scene<'_>, ag
     }
     let nobody_is_to_blame = is_excused && document.verdict.roots.is_empty();
     if nobody_is_to_blame || document.verdict.kind == HangKind::Healthy {
-        return at_work(document, found, &phases, &still);
+        return at_work(document, found, phases, &still);
     }
     let verdict = &mut document.verdict;
     phases.explain(&mut verdict.roots);

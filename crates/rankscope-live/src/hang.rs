@@ -5,6 +5,8 @@
 //! them before. Too long is a suspicion at once, and an alarm when a look some seconds later finds every rank where it was. Who is the
 //! cause is not told here: that needs what each rank waits for.
 
+use rankscope_recording::phase_limit_ns;
+
 use crate::alarm::{Alarm, AlarmKind, Confidence, Detector};
 
 /// What a rank says it is doing.
@@ -37,11 +39,6 @@ pub struct Progress {
 const LEAST_NS: i64 = 30_000_000_000;
 /// So many long steps.
 const STEPS: i64 = 10;
-/// Of a phase of which nothing is known.
-const UNKNOWN_NS: i64 = 1_800_000_000_000;
-/// Times that ranks have to have stood still in a phase for it to be known, and so many times the longest is too long.
-const OCCURRENCES: u32 = 3;
-const SAFETY: i64 = 5;
 /// Shorter stops are part of training.
 const PAUSE_NS: i64 = 5_000_000_000;
 /// Looks that find the same are this far apart.
@@ -51,7 +48,7 @@ const LENGTHS: usize = 500;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Learned {
-    occurrences: u32,
+    occurrences: u64,
     longest_ns: i64,
 }
 
@@ -99,8 +96,7 @@ impl Standstill {
         let learned = self.learned[phase as usize];
         match phase {
             Phase::Step => of_steps,
-            _ if learned.occurrences >= OCCURRENCES => of_steps.max(learned.longest_ns.saturating_mul(SAFETY)),
-            _ => UNKNOWN_NS.max(of_steps),
+            _ => of_steps.max(phase_limit_ns(learned.occurrences, learned.longest_ns)),
         }
     }
 
@@ -112,7 +108,7 @@ impl Standstill {
         }
         let Some(oldest_ns) = ranks.iter().map(|rank| rank.last_ns).min() else { return };
         // The most patient phase that any rank is in: one that saves holds up all others.
-        let limit_ns = ranks.iter().map(|rank| self.limit_ns(rank.phase)).max().unwrap_or(UNKNOWN_NS);
+        let limit_ns = ranks.iter().map(|rank| self.limit_ns(rank.phase)).max().unwrap_or(phase_limit_ns(0, 0));
         let age_ns = now_ns.saturating_sub(oldest_ns);
         let is_confirmed = now_ns.saturating_sub(self.same_since_ns) >= CONFIRMED_NS;
         if age_ns > limit_ns && is_confirmed && !self.is_raised {

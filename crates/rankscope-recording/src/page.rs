@@ -19,7 +19,7 @@ mod phase;
 
 use thiserror::Error;
 
-pub use phase::{PageMark, PagePhase};
+pub use phase::{PageMark, PagePhase, phase_limit_ns};
 
 /// Length of a page.
 pub const PAGE_BYTES: usize = 8 * PAGE_WORDS;

@@ -72,14 +72,19 @@ const LEAST_NS: i64 = 30_000_000_000;
 /// Of a phase of which nothing is known.
 const UNKNOWN_NS: i64 = 1_800_000_000_000;
 
+/// How long a phase may take of whose kind `before` are over, the longest of which took `longest_ns`.
+pub const fn phase_limit_ns(before: u64, longest_ns: i64) -> i64 {
+    if before < KNOWN {
+        return UNKNOWN_NS;
+    }
+    let by_longest_ns = longest_ns.saturating_mul(SAFETY);
+    if by_longest_ns > LEAST_NS { by_longest_ns } else { LEAST_NS }
+}
+
 impl PageMark {
     /// How long the phase may take, by those of its kind before.
     pub const fn limit_ns(&self) -> i64 {
-        if self.before < KNOWN {
-            return UNKNOWN_NS;
-        }
-        let by_longest_ns = self.longest_ns.saturating_mul(SAFETY);
-        if by_longest_ns > LEAST_NS { by_longest_ns } else { LEAST_NS }
+        phase_limit_ns(self.before, self.longest_ns)
     }
 
     /// As words.
