@@ -54,7 +54,7 @@ impl File {
     }
 
     pub(crate) fn into_bytes(self) -> Vec<u8> {
-        self.encoder.bytes().to_vec()
+        self.encoder.into_bytes()
     }
 
     /// Appends a node that takes what `data` made, and comes after `order`.

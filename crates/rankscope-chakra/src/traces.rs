@@ -36,8 +36,7 @@ impl<'a> Traces<'a> {
 
     /// What ranks receive in the exchange of `label`.
     fn received(&self, label: &Label) -> &Traffic {
-        let which = usize::from(label.backward) * 2 + usize::from(label.what == What::ExchangeBack);
-        &self.received[label.microbatch as usize][which]
+        &self.received[label.microbatch as usize][label.exchange()]
     }
 
     /// How many files there are: one for each rank of each stage, all ranks of the first stage first.

@@ -264,6 +264,11 @@ impl Encoder {
         &self.bytes
     }
 
+    /// All that has been encoded.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
     /// Forgets what has been encoded and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();

@@ -86,6 +86,15 @@ impl What {
     }
 }
 
+impl Label {
+    /// Which of the four exchanges of a microbatch it belongs to: forward there and back, then those of the backward pass.
+    #[must_use]
+    pub fn exchange(&self) -> usize {
+        let is_back = matches!(self.what, What::PackBack | What::ExchangeBack | What::UnpackBack);
+        usize::from(self.backward) * 2 + usize::from(is_back)
+    }
+}
+
 impl fmt::Display for Label {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pass = if self.backward { " backward" } else { "" };

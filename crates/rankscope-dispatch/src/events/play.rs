@@ -6,7 +6,7 @@
 use rankscope_time::{Rank, Span};
 
 use super::account::Outcome;
-use super::build::{Label, Operation, Program, What};
+use super::build::{Label, Operation, Program};
 use super::cost::Machine;
 use super::flows;
 use super::work::{Step, Transfer};
@@ -146,14 +146,8 @@ impl<'a> Player<'a> {
         let (end, met) = if operation.label.what.is_exchange() {
             self.exchange(&operation.label, &start)?
         } else {
-            (
-                start
-                    .iter()
-                    .enumerate()
-                    .map(|(rank, start)| *start + self.step.takes(&operation.label, rank, self.machine))
-                    .collect(),
-                Vec::new(),
-            )
+            let takes = |rank: usize| self.step.takes(&operation.label, rank, self.machine);
+            (start.iter().enumerate().map(|(rank, start)| *start + takes(rank)).collect(), Vec::new())
         };
         queue.free.clone_from(&end);
         self.played[at] = Some(Played { label: operation.label, start, end, met });
@@ -172,8 +166,7 @@ impl<'a> Player<'a> {
         if self.wire == Wire::Flows {
             return Ok((flows::ends(self.network, &transfer.traffic, posted), met));
         }
-        let which = usize::from(label.backward) * 2 + usize::from(label.what == What::ExchangeBack);
-        let stays = self.predictions[label.microbatch as usize][which].as_ref();
+        let stays = self.predictions[label.microbatch as usize][label.exchange()].as_ref();
         let stay = |rank: usize| stays.map_or(Span::ZERO, |prediction| prediction.ranks[rank].stay);
         Ok((met.iter().enumerate().map(|(rank, met)| *met + stay(rank)).collect(), met))
     }
