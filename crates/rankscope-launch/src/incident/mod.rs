@@ -6,7 +6,7 @@
 
 mod keeper;
 
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -151,7 +151,7 @@ const COUNTERS: &str = "counters";
 /// Recordings of the run at `run`, by their paths in it, sorted. Those of earlier processes (`.rkr.1`) and of earlier attempts are no news.
 fn recordings(run: &Path) -> Vec<String> {
     let found = [RAW, COUNTERS].into_iter().flat_map(|place| files_below(&run.join(place), usize::MAX));
-    let name = |path: PathBuf| path.strip_prefix(run).ok()?.to_str().map(str::to_owned);
+    let name = |(path, _): (PathBuf, Metadata)| path.strip_prefix(run).ok()?.to_str().map(str::to_owned);
     let mut names: Vec<String> = found.filter_map(name).collect();
     names.retain(|name| name.ends_with(".rkr") && !name.contains("/attempt-"));
     names.sort();

@@ -29,8 +29,7 @@ impl Signs {
     pub(super) fn now(raw: &Path, printed: Option<&AtomicU64>) -> Self {
         let mut hasher = DefaultHasher::new();
         printed.map(|printed| printed.load(Ordering::Relaxed)).hash(&mut hasher);
-        for path in files_below(raw, FILES_MAX) {
-            let Ok(metadata) = path.symlink_metadata() else { continue };
+        for (path, metadata) in files_below(raw, FILES_MAX) {
             path.hash(&mut hasher);
             file(&path, &metadata, &mut hasher);
         }
