@@ -113,8 +113,7 @@ fn doubt_communicators(parts: &mut [Part]) {
     let such: Vec<&Part> = parts.iter().filter(|part| part.about.format == SourceFormat::Inspector).collect();
     let world = such.iter().map(|part| part.about.world_size).max().flatten();
     let smaller = such.iter().any(|part| part.about.world_size != world);
-    let twice = such.iter().enumerate().any(|(at, part)| such[..at].iter().any(|other| is_one_rank_at_once(part, other)));
-    if !smaller && !twice {
+    if !smaller && !is_one_rank_at_once(&such) {
         return;
     }
     for part in parts.iter_mut().filter(is_such) {
@@ -124,11 +123,18 @@ fn doubt_communicators(parts: &mut [Part]) {
     }
 }
 
-/// Whether two files say that they are one rank, of times that overlap.
-fn is_one_rank_at_once(one: &Part, other: &Part) -> bool {
-    let bounds = one.about.bounds_ns.zip(other.about.bounds_ns);
-    let same_rank = one.about.rank.map(|(rank, _)| rank) == other.about.rank.map(|(rank, _)| rank);
-    same_rank && bounds.is_some_and(|((from, until), (start, end))| from < end && start < until)
+/// Whether two of these files say that they are one rank, of times that overlap.
+fn is_one_rank_at_once(parts: &[&Part]) -> bool {
+    let rank = |part: &&Part| part.about.rank.map(|(rank, _)| rank);
+    let mut times: Vec<_> = parts.iter().filter_map(|part| Some((rank(part), part.about.bounds_ns?))).collect();
+    times.sort_unstable();
+    // Of those that began before, the one that lasted longest overlaps if any does.
+    let mut longest = None;
+    times.into_iter().any(|(rank, (start, end))| {
+        let before = longest.filter(|(known, _, _)| *known == rank);
+        longest = before.filter(|(_, _, until)| *until >= end).or(Some((rank, start, end)));
+        before.is_some_and(|(_, from, until)| from < end && start < until)
+    })
 }
 
 /// Settles what a file and its name say of its rank.
