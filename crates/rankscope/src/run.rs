@@ -9,7 +9,7 @@ mod summary;
 use crate::exit::ExitCode;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -138,23 +138,31 @@ fn request(args: Args) -> Result<Request> {
 
 /// What the job is told beside the run.
 fn environment(args: &Args) -> Result<BTreeMap<String, String>> {
-    let mut variables = if args.nccl { nccl_variables()? } else { BTreeMap::new() };
+    if !args.nccl && args.job.no_hooks {
+        return Ok(BTreeMap::new());
+    }
+    let program = std::env::current_exe().context("where this program lies is not known")?;
+    let mut variables = if args.nccl { nccl_variables(&program) } else { BTreeMap::new() };
     if !args.job.no_hooks {
-        let program = std::env::current_exe().context("where this program lies is not known")?;
         variables.extend(pjrt::told(&program, std::env::var_os(pjrt::LIBRARY).is_some()));
     }
     Ok(variables)
 }
 
 /// What the job is told for NCCL's plugin; what the user should know of it is said.
-fn nccl_variables() -> Result<BTreeMap<String, String>> {
-    let program = std::env::current_exe().context("where this program lies is not known")?;
+fn nccl_variables(program: &Path) -> BTreeMap<String, String> {
     let chosen = std::env::var_os("NCCL_PROFILER_PLUGIN").map(|chosen| chosen.to_string_lossy().into_owned());
-    let (variables, line) = nccl::told(&program, chosen.as_deref());
+    let (variables, line) = nccl::told(program, chosen.as_deref());
     if let Some(line) = line {
         output::remark(&format!("rankscope: {line}"));
     }
-    Ok(variables)
+    variables
+}
+
+/// The library `file`, in the folder of the binary `program` or in the one of libraries next to that.
+fn beside(program: &Path, file: &str) -> Option<PathBuf> {
+    let folder = program.parent()?;
+    [folder.join(file), folder.join("../lib").join(file)].into_iter().find(|path| path.is_file())
 }
 
 /// Says on stderr what is worth a line, and at the end what became of the run.

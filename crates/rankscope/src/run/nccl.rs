@@ -2,7 +2,9 @@
 //! passes everything on to it.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use super::beside;
 
 /// The plugin's file, which lies beside the binary.
 const FILE: &str = "librankscope_nccl.so";
@@ -38,12 +40,6 @@ pub(super) fn told(program: &Path, chosen: Option<&str>) -> Told {
 
 fn same_file(a: &Path, b: &Path) -> bool {
     matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
-}
-
-/// The library `file`, in the folder of the binary or in the one of libraries next to that.
-pub(super) fn beside(program: &Path, file: &str) -> Option<PathBuf> {
-    let folder = program.parent()?;
-    [folder.join(file), folder.join("../lib").join(file)].into_iter().find(|path| path.is_file())
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::nccl::beside;
+use super::beside;
 
 /// The library's file.
 const FILE: &str = "librankscope_pjrt.so";
