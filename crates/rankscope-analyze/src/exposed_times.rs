@@ -24,7 +24,7 @@ impl ExposedTimes {
     }
 
     /// Those of the collectives at these `places`, into `to`; 0 of one that is not there.
-    pub(crate) fn gather(&self, places: &[u64], to: &mut Vec<u64>) {
+    pub fn gather(&self, places: &[u64], to: &mut Vec<u64>) {
         if places.iter().all(|place| (*place as usize) < self.0.len()) {
             self.0.gather(places, to);
         } else {

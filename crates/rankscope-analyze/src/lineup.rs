@@ -7,6 +7,7 @@ use rankscope_collectives::{Instance, Kind, RankCollectives, Stretch};
 use rankscope_time::{ClockCursor, Instant, RankClock, ReferenceClock};
 
 use crate::arrivals::{Arrival, Map, Waiting};
+use crate::order::Orders;
 use crate::radix::sort_by_bits;
 use crate::{ExposedTimes, Order};
 
@@ -23,6 +24,7 @@ pub struct Lineup<'a> {
     seen: Vec<Seen>,
     keys: Keys,
     columns: Columns,
+    orders: Orders,
 }
 
 /// Of one rank's stays in collectives that are gone through together, where each is in its list, when it began, how long it was and
@@ -101,6 +103,7 @@ impl<'a> Lineup<'a> {
             seen: Vec::new(),
             keys: Keys::default(),
             columns: Columns::default(),
+            orders: Orders::default(),
         }
     }
 
@@ -122,9 +125,10 @@ impl<'a> Lineup<'a> {
             let alike = rest.iter().take(most).take_while(|one| one.members.len() == members).count();
             let (tile, others) = rest.split_at(alike);
             self.gather(tile, members);
-            for (at, instance) in tile.iter().enumerate() {
-                let arrival = self.arrival(at, instance);
-                then(instance, self.seen[at].stays, arrival);
+            let arrivals: Vec<Arrival> = tile.iter().enumerate().map(|(at, instance)| self.arrival(at, instance)).collect();
+            let orders = self.orders.keep();
+            for (((instance, seen), arrival), order) in tile.iter().zip(&self.seen).zip(arrivals).zip(orders) {
+                then(instance, seen.stays, Arrival { order, ..arrival });
             }
             rest = others;
         }
@@ -182,7 +186,8 @@ impl<'a> Lineup<'a> {
         }
     }
 
-    /// Lines up the members of `instance`, which stands at `at` in the tile. Its row and its number are for the caller to tell.
+    /// Lines up the members of `instance`, which stands at `at` in the tile. Its row and its number are for the caller to tell, and who came
+    /// when is with the orders.
     fn arrival(&mut self, at: usize, instance: &Instance) -> Arrival {
         let members = &instance.members;
         let Seen { kind, receiver, shortest_ns, ended_ns, .. } = self.seen[at];
@@ -190,9 +195,9 @@ impl<'a> Lineup<'a> {
         let (came_ns, places) = in_order(&self.came_ns[at * (members.len() + APART)..][..members.len()], &mut self.keys);
         let last_ns = came_ns.last().copied().unwrap_or(0);
         let comings = places.iter().zip(came_ns);
-        let order = Order::of(comings.map(|(place, came_ns)| (members.rank(*place as usize) as u32, last_ns - came_ns)));
+        let comings = comings.map(|(place, came_ns)| (members.rank(*place as usize) as u32, last_ns - came_ns));
         let waiting = Waiting::of(kind);
-        let waited = |rank: u32| order.iter().find(|(other, _)| *other == rank as usize).map_or(0, |(_, wait_ns)| wait_ns);
+        let waited = |rank: u32| comings.clone().find(|(other, _)| *other == rank).map_or(0, |(_, wait_ns)| wait_ns);
         let transfer_ns = match waiting {
             Waiting::Pairwise => receiver.map_or(0, |(rank, dur_ns)| (dur_ns - waited(rank)).max(0)),
             _ if members.is_empty() => 0,
@@ -205,7 +210,8 @@ impl<'a> Lineup<'a> {
         });
         let start_ns = came_ns.first().copied().unwrap_or(0);
         let end_skew_ns = if members.is_empty() { 0 } else { ended_ns.1 - ended_ns.0 };
-        Arrival { row: 0, instance: 0, order, start_ns, transfer_ns, end_skew_ns, waiting, step }
+        self.orders.push(comings);
+        Arrival { row: 0, instance: 0, order: Order::default(), start_ns, transfer_ns, end_skew_ns, waiting, step }
     }
 }
 

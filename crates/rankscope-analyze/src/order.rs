@@ -1,71 +1,79 @@
 //! Who came when to a collective, first to come first.
 //!
 //! A job has as many of these as rows, so a rank and how long it waited take six bytes where ranks are fewer than 2¹⁶ and nobody waited for
-//! more than four seconds, and twelve in a collective that is otherwise.
+//! more than four seconds, and twelve in a collective that is otherwise. They are kept where the program wants them, those of collectives
+//! one after the other together.
+
+use rankscope_scratch::Kept;
 
 /// The ranks that came to a collective, first to come first, and how long each waited for the last.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Order(Kept);
 
-#[derive(Clone, PartialEq, Eq)]
-enum Kept {
-    Short(Box<[Short]>),
-    Long(Box<[Long]>),
+/// Bytes of a rank and its wait: two and four, or four and eight.
+const SHORT: usize = 6;
+const LONG: usize = 12;
+
+/// Behind comings of [`LONG`] there is one byte, of which their number is told from that of short ones.
+const MARK: usize = 1;
+
+/// Orders of collectives one after the other, until they are kept together.
+#[derive(Debug, Default)]
+pub(crate) struct Orders {
+    bytes: Vec<u8>,
+    /// Where each ends.
+    ends: Vec<usize>,
 }
 
-/// A rank, and the lower and upper half of its wait: as two of them they need no room between.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Short {
-    rank: u16,
-    wait_ns: [u16; 2],
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Long {
-    rank: u32,
-    /// Likewise.
-    wait_ns: [u32; 2],
-}
-
-impl Short {
-    fn of(rank: u32, wait_ns: i64) -> Option<Self> {
-        let wait_ns = u32::try_from(wait_ns).ok()?;
-        Some(Self { rank: u16::try_from(rank).ok()?, wait_ns: [wait_ns as u16, (wait_ns >> 16) as u16] })
+impl Orders {
+    /// Adds one of indices of ranks with their waits, first to come first.
+    pub(crate) fn push(&mut self, comings: impl ExactSizeIterator<Item = (u32, i64)> + Clone) {
+        let is_short = |(rank, wait_ns): (u32, i64)| u16::try_from(rank).is_ok() && u32::try_from(wait_ns).is_ok();
+        if comings.clone().all(is_short) {
+            self.bytes.reserve(comings.len() * SHORT);
+            for (rank, wait_ns) in comings {
+                let ([a, b, ..], [c, d, e, f, ..]) = (rank.to_le_bytes(), wait_ns.to_le_bytes());
+                self.bytes.extend([a, b, c, d, e, f]);
+            }
+        } else {
+            for (rank, wait_ns) in comings {
+                self.bytes.extend(rank.to_le_bytes());
+                self.bytes.extend(wait_ns.to_le_bytes());
+            }
+            self.bytes.extend([0; MARK]);
+        }
+        self.ends.push(self.bytes.len());
     }
 
-    #[inline]
-    fn told(self) -> (usize, i64) {
-        (self.rank.into(), i64::from(u32::from(self.wait_ns[0]) | u32::from(self.wait_ns[1]) << 16))
-    }
-}
-
-impl Long {
-    fn of(rank: u32, wait_ns: i64) -> Self {
-        Self { rank, wait_ns: [wait_ns as u32, (wait_ns >> 32) as u32] }
-    }
-
-    #[inline]
-    fn told(self) -> (usize, i64) {
-        let wait_ns = u64::from(self.wait_ns[0]) | u64::from(self.wait_ns[1]) << 32;
-        (self.rank as usize, wait_ns.cast_signed())
+    /// All of them, in order; afterwards there is none.
+    pub(crate) fn keep(&mut self) -> impl Iterator<Item = Order> + use<> {
+        let bytes = Kept::from(std::mem::take(&mut self.bytes));
+        let mut from = 0;
+        std::mem::take(&mut self.ends).into_iter().map(move |end| Order(bytes.slice(std::mem::replace(&mut from, end)..end)))
     }
 }
 
 impl Order {
     /// Of indices of ranks with their waits, first to come first.
     pub fn of(comings: impl ExactSizeIterator<Item = (u32, i64)> + Clone) -> Self {
-        let short: Option<Box<[Short]>> = comings.clone().map(|(rank, wait_ns)| Short::of(rank, wait_ns)).collect();
-        let long = || comings.map(|(rank, wait_ns)| Long::of(rank, wait_ns)).collect();
-        Self(short.map_or_else(|| Kept::Long(long()), Kept::Short))
+        let mut orders = Orders::default();
+        orders.push(comings);
+        Self(Kept::from(orders.bytes))
+    }
+
+    /// The comings, where they are short; else those that are long.
+    #[inline]
+    fn told(&self) -> Result<&[[u8; SHORT]], &[[u8; LONG]]> {
+        match self.0.as_chunks() {
+            (short, []) => Ok(short),
+            _ => Err(self.0.as_chunks().0),
+        }
     }
 
     /// How many came.
     #[inline]
     pub fn len(&self) -> usize {
-        match &self.0 {
-            Kept::Short(list) => list.len(),
-            Kept::Long(list) => list.len(),
-        }
+        self.told().map_or_else(<[_]>::len, <[_]>::len)
     }
 
     /// Whether nobody did.
@@ -79,9 +87,9 @@ impl Order {
     /// If there are not so many.
     #[inline]
     pub fn at(&self, place: usize) -> (usize, i64) {
-        match &self.0 {
-            Kept::Short(list) => list[place].told(),
-            Kept::Long(list) => list[place].told(),
+        match self.told() {
+            Ok(short) => of_short(&short[place]),
+            Err(long) => of_long(&long[place]),
         }
     }
 
@@ -93,7 +101,11 @@ impl Order {
     /// All of them: the index of each rank and how long it waited.
     #[inline]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (usize, i64)> + DoubleEndedIterator + Clone {
-        (0..self.len()).map(|place| self.at(place))
+        let told = self.told();
+        (0..self.len()).map(move |place| match told {
+            Ok(short) => of_short(&short[place]),
+            Err(long) => of_long(&long[place]),
+        })
     }
 
     /// The index of the rank that came last.
@@ -103,11 +115,21 @@ impl Order {
 
     /// How many from the front waited for longer than `ns`.
     pub fn longer_than(&self, ns: i64) -> usize {
-        match &self.0 {
-            Kept::Short(list) => list.partition_point(|one| one.told().1 > ns),
-            Kept::Long(list) => list.partition_point(|one| one.told().1 > ns),
+        match self.told() {
+            Ok(short) => short.partition_point(|one| of_short(one).1 > ns),
+            Err(long) => long.partition_point(|one| of_long(one).1 > ns),
         }
     }
+}
+
+#[inline]
+fn of_short([a, b, c, d, e, f]: &[u8; SHORT]) -> (usize, i64) {
+    (u16::from_le_bytes([*a, *b]).into(), u32::from_le_bytes([*c, *d, *e, *f]).into())
+}
+
+#[inline]
+fn of_long([a, b, c, d, wait_ns @ ..]: &[u8; LONG]) -> (usize, i64) {
+    (u32::from_le_bytes([*a, *b, *c, *d]) as usize, i64::from_le_bytes(*wait_ns))
 }
 
 impl std::fmt::Debug for Order {
@@ -134,6 +156,10 @@ mod tests {
             let order = Order::of(comings.iter().copied());
             let told: Vec<(u32, i64)> = order.iter().map(|(rank, wait_ns)| (rank as u32, wait_ns)).collect();
             prop_assert_eq!(&told, &comings);
+            let mut orders = Orders::default();
+            [&comings[..], &[], &comings[..comings.len() / 2]].iter().for_each(|own| orders.push(own.iter().copied()));
+            let lengths: Vec<usize> = orders.keep().map(|order| order.len()).collect();
+            prop_assert_eq!(lengths, [comings.len(), 0, comings.len() / 2]);
             prop_assert_eq!(order.last(), comings.last().map(|(rank, _)| *rank as usize));
             for ns in comings.iter().map(|(_, wait_ns)| *wait_ns).chain([0]) {
                 prop_assert_eq!(order.longer_than(ns), comings.iter().filter(|(_, wait_ns)| *wait_ns > ns).count());
@@ -143,9 +169,9 @@ mod tests {
 
     #[test]
     fn six_bytes_are_enough_where_they_are() {
-        assert_eq!((size_of::<Short>(), size_of::<Long>(), size_of::<Order>()), (6, 12, 24));
-        assert!(matches!(Order::of([(65_535, 4_294_967_295)].into_iter()).0, Kept::Short(_)));
-        assert!(matches!(Order::of([(65_536, 0)].into_iter()).0, Kept::Long(_)));
-        assert!(matches!(Order::of([(0, 4_294_967_296)].into_iter()).0, Kept::Long(_)));
+        let bytes = |comings: &[(u32, i64)]| Order::of(comings.iter().copied()).0.len();
+        assert_eq!(bytes(&[(65_535, 4_294_967_295), (0, 0)]), 2 * SHORT);
+        assert_eq!((bytes(&[(65_536, 0)]), bytes(&[(0, 4_294_967_296)])), (LONG + MARK, LONG + MARK));
+        assert_eq!(size_of::<Order>(), 32);
     }
 }

@@ -2,35 +2,31 @@
 //!
 //! What a rank records again and again hardly varies: numbers count on, kernels follow each other after much the same time and take much the
 //! same. So of each run of numbers a straight line is kept, and of each number only what it lies above that. Any number can be asked for by
-//! its place, and any number there is comes back as it was: where they are wild, a run takes what they take.
+//! its place, and any number there is comes back as it was: where they are wild, a run takes what they take. Numbers that all lie on one
+//! line take nothing but the line.
+//!
+//! A column that is whole lies where the program keeps what a job has as much of as rows, see [`rankscope_scratch`].
+
+mod run;
 
 use std::fmt;
+
+use rankscope_scratch::Kept;
+
+use self::run::{BEHIND, RUN, Run};
 
 /// Numbers of 64 bits, by their places.
 #[derive(Clone, Default)]
 pub struct Column {
-    runs: Vec<Run>,
-    /// What the numbers of each run lie above its line, one after the other; and a word behind them, so that two can be read wherever a number
-    /// begins.
-    words: Vec<u64>,
+    /// The runs, one behind the other; of one line the first stands for all.
+    runs: Kept,
+    is_line: bool,
+    /// What the numbers of each run lie above its line, one after the other.
+    above: Kept,
     /// The last ones, until they are a run.
     open: Vec<u64>,
     len: usize,
 }
-
-/// Numbers that lie above one line.
-#[derive(Clone, Copy)]
-struct Run {
-    /// Where the line begins, and what it rises by from one number to the next.
-    base: u64,
-    step: u64,
-    /// Where its first word is, and the bits of each number.
-    at: u64,
-    width: u32,
-}
-
-/// Numbers of a run: its words are whole ones, whatever its width.
-const RUN: usize = 128;
 
 impl Column {
     /// How many there are.
@@ -57,9 +53,12 @@ impl Column {
     #[inline]
     pub fn get(&self, at: usize) -> u64 {
         assert!(at < self.len, "there are {} numbers and none at {at}", self.len);
-        match self.runs.get(at / RUN) {
-            Some(run) => run.get(&self.words, at % RUN),
-            None => self.open[at % RUN],
+        if self.is_line {
+            return Run::of_list(&self.runs, 0).line(at);
+        }
+        match self.is_open(at) {
+            true => self.open[at % RUN],
+            false => Run::of_list(&self.runs, at / RUN).get(&self.above, at % RUN),
         }
     }
 
@@ -69,13 +68,17 @@ impl Column {
     /// If there are not so many.
     pub fn read(&self, from: usize, to: &mut [u64]) {
         assert!(from + to.len() <= self.len, "there are {} numbers and not {} from {from} on", self.len, to.len());
+        if self.is_line {
+            return Run::of_list(&self.runs, 0).read(&[], from, to);
+        }
+        let (runs, above) = (&*self.runs, &*self.above);
         let (mut at, mut rest) = (from, to);
         while !rest.is_empty() {
             let first = at % RUN;
             let (own, others) = rest.split_at_mut((RUN - first).min(rest.len()));
-            match self.runs.get(at / RUN) {
-                Some(run) => run.read(&self.words, first, own),
-                None => own.copy_from_slice(&self.open[first..first + own.len()]),
+            match self.is_open(at) {
+                true => own.copy_from_slice(&self.open[first..first + own.len()]),
+                false => Run::of_list(runs, at / RUN).read(above, first, own),
             }
             at += own.len();
             rest = others;
@@ -104,130 +107,81 @@ impl Column {
         (0..self.len).map(|at| self.get(at))
     }
 
-    /// Lets go of room for more. More may be added all the same.
+    /// Lets go of room for more, and keeps what is there where the program wants it. More may be added all the same.
     pub fn shrink_to_fit(&mut self) {
         if !self.open.is_empty() {
             self.close_last();
         }
         self.open = Vec::new();
-        self.runs.shrink_to_fit();
-        self.words.shrink_to_fit();
+        if !self.is_line && self.is_on_one_line() {
+            self.is_line = true;
+            self.runs.make_mut().truncate(Run::BYTES);
+        }
+        self.runs.keep();
+        self.above.keep();
     }
 
-    /// Takes the numbers of the last run up again, where it has room for more.
+    /// Whether the number at `at` is among the last ones, which are no run yet.
+    #[inline]
+    fn is_open(&self, at: usize) -> bool {
+        !self.open.is_empty() && at / RUN == self.len / RUN
+    }
+
+    fn runs(&self) -> impl ExactSizeIterator<Item = Run> {
+        (0..self.runs.len() / Run::BYTES).map(|at| Run::of_list(&self.runs, at))
+    }
+
+    /// Whether all numbers lie on the line of the first run.
+    fn is_on_one_line(&self) -> bool {
+        let Some(first) = self.runs().next() else { return false };
+        self.runs().zip((0..).step_by(RUN)).all(|(run, at)| first.goes_on(at, &run, self.len - at))
+    }
+
+    /// Takes the runs of one line up again, and the numbers of the last run where it has room for more.
     fn open_last(&mut self) {
+        if self.is_line {
+            self.is_line = false;
+            let line = Run::of_list(&self.runs, 0);
+            let list = self.runs.make_mut();
+            list.clear();
+            (0..self.len.div_ceil(RUN)).for_each(|at| list.extend(line.from(at * RUN).to_bytes()));
+        }
         let more = self.len % RUN;
         if more == 0 || !self.open.is_empty() {
             return;
         }
-        if let Some(last) = self.runs.pop() {
-            self.open.extend((0..more).map(|at| last.get(&self.words, at)));
-            self.words.truncate(last.at as usize);
-            self.words.push(0);
+        let last = Run::of_list(&self.runs, self.len / RUN);
+        self.open.extend((0..more).map(|at| last.get(&self.above, at)));
+        let list = self.runs.make_mut();
+        list.truncate(list.len() - Run::BYTES);
+        // Bytes of one line are nowhere.
+        if !last.is_line() {
+            let above = self.above.make_mut();
+            above.truncate(last.at());
+            above.extend([0; BEHIND]);
         }
     }
 
     /// Makes a run of the open ones.
     fn close_last(&mut self) {
-        self.words.pop();
-        let run = Run::above(&self.open, self.words.len() as u64);
-        run.put(&self.open, &mut self.words);
-        self.words.push(0);
-        self.runs.push(run);
+        let above = self.above.make_mut();
+        above.truncate(above.len().saturating_sub(BEHIND));
+        let run = Run::above(&self.open, above.len() as u64);
+        run.put(&self.open, above);
+        if !above.is_empty() {
+            above.extend([0; BEHIND]);
+        }
+        self.runs.make_mut().extend(run.to_bytes());
         self.open.clear();
     }
 }
 
-impl Run {
-    /// The narrower one of a level line and the one through the first and the last of `numbers`, of which there is one at least.
-    fn above(numbers: &[u64], at: u64) -> Self {
-        let steps = (numbers.len() as i64 - 1).max(1);
-        let rise = numbers[numbers.len() - 1].wrapping_sub(numbers[0]).cast_signed();
-        let level = Self::along(numbers, 0, at);
-        match (rise / steps).cast_unsigned() {
-            0 => level,
-            step => Some(Self::along(numbers, step, at)).filter(|rising| rising.width < level.width).unwrap_or(level),
-        }
-    }
-
-    /// Above the line that rises by `step` from one number to the next.
-    fn along(numbers: &[u64], step: u64, at: u64) -> Self {
-        let (mut least, mut most, mut line) = (i64::MAX, i64::MIN, 0u64);
-        for number in numbers {
-            let above = number.wrapping_sub(line).cast_signed();
-            (least, most) = (least.min(above), most.max(above));
-            line = line.wrapping_add(step);
-        }
-        let width = u64::BITS - most.abs_diff(least).leading_zeros();
-        Self { base: least.cast_unsigned(), step, at, width }
-    }
-
-    #[inline]
-    fn line(&self, at: usize) -> u64 {
-        self.base.wrapping_add(self.step.wrapping_mul(at as u64))
-    }
-
-    /// Adds what `numbers` lie above it to `words`.
-    fn put(&self, numbers: &[u64], words: &mut Vec<u64>) {
-        let (mut word, mut bits) = (0u64, 0);
-        for (at, number) in numbers.iter().enumerate().filter(|_| self.width > 0) {
-            let above = number.wrapping_sub(self.line(at));
-            word |= above << bits;
-            bits += self.width;
-            if bits >= u64::BITS {
-                words.push(word);
-                bits -= u64::BITS;
-                word = above.checked_shr(self.width - bits).unwrap_or(0);
-            }
-        }
-        if bits > 0 {
-            words.push(word);
-        }
-    }
-
-    /// The numbers from the one at `first` on.
-    fn read(&self, words: &[u64], first: usize, to: &mut [u64]) {
-        let (mut line, width) = (self.line(first), self.width);
-        if width == 0 {
-            for number in to {
-                *number = line;
-                line = line.wrapping_add(self.step);
-            }
-            return;
-        }
-        let words = &words[self.at as usize..];
-        let mask = u64::MAX >> (u64::BITS - width);
-        let mut bit = first * width as usize;
-        for number in to {
-            *number = line.wrapping_add(word_at(words, bit) & mask);
-            line = line.wrapping_add(self.step);
-            bit += width as usize;
-        }
-    }
-
-    /// The number at `at`, of which `words` tell what it lies above the line.
-    #[inline]
-    fn get(&self, words: &[u64], at: usize) -> u64 {
-        let line = self.line(at);
-        if self.width == 0 {
-            return line;
-        }
-        let above = word_at(words, self.at as usize * 64 + at * self.width as usize);
-        line.wrapping_add(above & (u64::MAX >> (u64::BITS - self.width)))
-    }
-}
-
-/// The 64 bits of `words` from `bit` on, without a branch: where numbers begin nobody foresees. A word has to be behind the one it is in.
-#[inline]
-fn word_at(words: &[u64], bit: usize) -> u64 {
-    let shift = bit % 64;
-    let [low, high] = [words[bit / 64], words[bit / 64 + 1]];
-    low >> shift | high << 1 << (63 - shift)
-}
-
 impl Extend<u64> for Column {
     fn extend<I: IntoIterator<Item = u64>>(&mut self, numbers: I) {
-        self.open_last();
+        let mut numbers = numbers.into_iter().peekable();
+        if numbers.peek().is_some() {
+            self.open_last();
+        }
         for number in numbers {
             self.open.push(number);
             self.len += 1;
@@ -314,8 +268,8 @@ mod tests {
     #[test]
     fn what_counts_on_takes_next_to_nothing() {
         let column: Column = (0..128_000u64).map(|at| 1_790_000_000_000_000_000 + 3 * at).collect();
-        assert_eq!((column.runs.len(), column.words.len()), (1_000, 1));
+        assert_eq!((column.is_line, column.runs.len(), column.above.len()), (true, Run::BYTES, 0));
         let varied: Column = (0..128_000u64).map(|at| 50_000 * at + at * 7_919 % 1_000).collect();
-        assert!(varied.words.len() * 64 <= 128_000 * 12, "{} words", varied.words.len());
+        assert!(varied.above.len() * 8 <= 128_000 * 12, "{} bytes", varied.above.len());
     }
 }

@@ -49,6 +49,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
+    args.memory.bound_rows();
     let folder = match (&args.out, args.format) {
         (Some(out), _) => Some(out.clone()),
         (None, Format::Json) => None,

@@ -58,11 +58,11 @@ pub(crate) struct WindowArgs {
     pub(crate) window: WindowChoice,
 }
 
-/// How much memory traces may take.
+/// How much memory traces and rows may take.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(crate) struct MemoryArgs {
-    /// Memory for traces that are kept for the timeline, such as 8GB; beyond it they are read a second time [default: a quarter of
-    /// the machine's]
+    /// Memory to use, such as 8GB: for traces that are kept for the timeline, which are read a second time beyond it, and for rows of
+    /// collectives, which go to temporary files beyond half of it [default: a quarter of the machine's]
     #[arg(long, value_name = "SIZE", value_parser = size_by_letter)]
     memory: Option<u64>,
 }
@@ -71,6 +71,11 @@ impl MemoryArgs {
     /// What to keep for a timeline.
     pub(crate) fn keep(self) -> Keep {
         Keep::UpTo(self.memory.unwrap_or_else(rankscope_pipeline::memory_default))
+    }
+
+    /// Rows from now on keep to it, if it was given.
+    pub(crate) fn bound_rows(self) {
+        self.memory.into_iter().for_each(memory::bound_rows);
     }
 }
 

@@ -126,6 +126,7 @@ pub fn command_line<W: Into<OsString>>(words: impl IntoIterator<Item = W>) -> Ex
         Ok(cli) => cli.verb,
         Err(error) => return output::usage(error, parsed),
     };
+    memory::bound_rows(rankscope_pipeline::memory_default());
     let done = match verb {
         #[cfg(feature = "clock")]
         Verb::Demo(args) => demo::run(args),
@@ -167,6 +168,7 @@ pub fn command_line<W: Into<OsString>>(words: impl IntoIterator<Item = W>) -> Ex
         Verb::Dispatch(args) => dispatch::run(args),
         Verb::Config(args) => config::run(args),
     };
+    memory::say_what_was_not_bound();
     match done {
         Ok(code) => code,
         Err(error) => output::fail(&error),

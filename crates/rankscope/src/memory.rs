@@ -1,7 +1,30 @@
-//! Giving memory back: large blocks at once, the rest between reading and judging.
+//! Giving memory back: large blocks at once, the rest between reading and judging. And keeping to what rows may take.
 //!
 //! Threads that read traces leave their arenas of the heap full of holes, from which the one thread that judges takes nothing: without
 //! this, a job of many collectives takes half as much memory again. No other allocator than glibc's is helped.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rankscope_pipeline::ScratchFiles;
+
+use crate::output;
+
+static SCRATCH: Mutex<Option<Arc<ScratchFiles>>> = Mutex::new(None);
+
+/// Rows of collectives take `bytes` of memory at most from now on, and go to files beyond half of that.
+pub(crate) fn bound_rows(bytes: u64) {
+    *SCRATCH.lock().unwrap_or_else(PoisonError::into_inner) = Some(ScratchFiles::install(bytes));
+}
+
+/// Says why rows took more memory than they should have, if they did.
+pub(crate) fn say_what_was_not_bound() {
+    let scratch = SCRATCH.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(failure) = scratch.as_ref().and_then(|files| files.failure()) {
+        output::remark(&format!(
+            "rankscope: rows were kept in memory, as no temporary file could be made: {failure}; RANKSCOPE_SCRATCH names another folder"
+        ));
+    }
+}
 
 /// Blocks of so many bytes are mapped by themselves, and go back to the system as soon as they are free. Left to itself glibc takes
 /// ever larger ones from its heap, once one of their size was freed: the columns of traces leave it full of holes then.

@@ -8,7 +8,7 @@ use anyhow::Result;
 use rankscope_job::{Cards, ChosenTables, Rules, TableChoice, select_tables};
 use rankscope_pipeline::{Drawn, Places, analysed, judged_parts, told, write_clocks, write_report};
 
-use crate::job::{ClockArgs, WindowArgs, judging};
+use crate::job::{ClockArgs, MemoryArgs, WindowArgs, judging};
 use crate::output::{self, Format};
 use crate::progress::ProgressArgs;
 use crate::report::{ShownArgs, say};
@@ -39,6 +39,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     clocks: ClockArgs,
     #[command(flatten)]
+    memory: MemoryArgs,
+    #[command(flatten)]
     progress: ProgressArgs,
     /// Add tables to report.json: all, or names such as straggler_summary and, of parts that `map --tables` made, ops_summary
     #[arg(long, value_name = "all|NAME,...", value_delimiter = ',', conflicts_with = "step")]
@@ -47,6 +49,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
     ending::leave_nothing_unfinished()?;
+    args.memory.bound_rows();
     let places = match (&args.out, args.format) {
         (Some(out), _) => Some(Places::beside(out)),
         (None, Format::Json) => None,

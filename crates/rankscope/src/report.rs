@@ -168,6 +168,7 @@ enum ClassesArg {
 const FOLDER: &str = "rankscope-report";
 
 pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
+    args.memory.bound_rows();
     let named = Named::taken(&mut args.paths);
     if let Some(why) = Named::mistaken(&args.paths).filter(|_| named.is_none()) {
         anyhow::bail!(why);

@@ -14,6 +14,7 @@ mod building;
 use std::ops::Range;
 
 use rankscope_collectives::{Group, Instance, Kind, Matched, RankCollectives, Stretch};
+use rankscope_scratch::Slots;
 
 pub(crate) use block::{Block, Meeting, Member};
 use building::{Room, Source, TILE};
@@ -51,8 +52,8 @@ pub(crate) struct Meetings {
     /// By block the numbers of its meetings, ascending.
     at: Vec<u32>,
     /// By block and member, when it entered each of them, and when it left.
-    entered_ns: Vec<i64>,
-    left_ns: Vec<i64>,
+    entered_ns: Slots<i64>,
+    left_ns: Slots<i64>,
     /// By number, the block and the row in it.
     order: Vec<(u32, u32)>,
     /// By number, how short each was.
@@ -99,6 +100,10 @@ impl Source for OfInstances<'_> {
         let of = &self.ranks[member.rank()];
         let (is_needed, needs) = role(member.collective(), &self.matched.groups[instance.group], of);
         Member::of(&Stay { is_needed, needs, ..Stay::of(member.rank(), 0, 0) })
+    }
+
+    fn is_in_step(&self, tile: &[&Instance]) -> bool {
+        Stretch::of(tile.iter().copied()).is_some()
     }
 
     fn stamps(&self, tile: &[&Instance], place: usize, room: &mut Room, entered_ns: &mut [i64], left_ns: &mut [i64]) {

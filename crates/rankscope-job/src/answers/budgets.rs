@@ -18,7 +18,6 @@ use super::lengths::Lengths;
 use super::steps::Steps;
 use crate::Job;
 use crate::collective_tables::{GroupFacts, groups};
-use crate::judge::JobRank;
 use crate::nodes::Nodes;
 
 /// Rows at most; all beyond are one.
@@ -63,10 +62,11 @@ pub(super) fn budgets(job: &Job, analysis: &Analysis, steps: &Steps<'_>) -> Cost
     let mut sorts = Sorts::default();
     let (mut best, mut stays) = (Best::default(), Stays::default());
     let mut known = Vec::with_capacity(comings.len());
-    let mut waits: Vec<Lengths> = job.collectives.iter().map(|rank| Lengths::zeros(rank.collectives.len())).collect();
+    let counts: Vec<usize> = job.collectives.iter().map(|rank| rank.collectives.len()).collect();
+    let mut waits = Lengths::zeros(&counts);
     comings.each_with_stays(&mut stays, |instance, arrival, stays| {
         for (member, stay) in stays.members.iter().zip(&stays.list) {
-            waits[member.rank()].put(member.collective(), stay.wait_ns);
+            waits.put(member.rank(), member.collective(), stay.wait_ns);
         }
         let (sort, alike) = sorts.of(job, &nodes, &facts, instance);
         let in_step = steps.numbers.is_empty() || steps.place(instance).is_some();
@@ -79,12 +79,11 @@ pub(super) fn budgets(job: &Job, analysis: &Analysis, steps: &Steps<'_>) -> Cost
     let mut budgets = Budgets::new(best, job.open_between_ranks_ns());
     let mut leavings = Leavings::new(job.guaranteed_between_ranks_ns());
     let mut known = known.into_iter();
+    stays.with_exposed = true;
     comings.each_with_stays(&mut stays, |instance, _, stays| {
         let Some(one) = known.next() else { return };
         for (member, stay) in stays.members.iter().zip(&mut stays.list) {
-            let (rank, at) = (member.rank(), member.collective());
-            stay.exposed_ns = exposed_ns(&job.ranks[rank], at);
-            stay.exposed_wait_ns = waits[rank].get(at);
+            stay.exposed_wait_ns = waits.get(member.rank(), member.collective());
         }
         let one = Collective { stays: &stays.list, ..one };
         budgets.add(&one);
@@ -101,25 +100,32 @@ pub(super) fn budgets(job: &Job, analysis: &Analysis, steps: &Steps<'_>) -> Cost
     Costs { rows, sorts, late_out, members }
 }
 
-/// The exposed time of a rank's collective.
-fn exposed_ns(rank: &JobRank, at: usize) -> i64 {
-    rank.report.exposed_ns.get(at).unwrap_or(0)
-}
-
 /// Leaves of each rank's `waits` what is exposed. One rank at a time, as sets of time are large.
-fn expose(job: &Job, waits: &mut [Lengths]) {
-    for ((rank, collectives), waits) in job.ranks.iter().zip(&job.collectives).zip(waits) {
-        if waits.are_zeros() {
-            continue;
-        }
+fn expose(job: &Job, waits: &mut Lengths) {
+    let (mut places, mut starts_ns, mut stays_ns, mut exposed_ns) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (number, (rank, collectives)) in job.ranks.iter().zip(&job.collectives).enumerate() {
         let exposed = rank.report.accounting.exposed_comm();
         let mut windows = exposed.windows();
-        for at in 0..collectives.collectives.len() {
-            let (span_ns, exposed_ns) = (collectives.collectives.stamps_ns(at), exposed_ns(rank, at));
-            waits.put(at, exposed_wait_ns(&mut windows, span_ns, waits.get(at), exposed_ns));
+        let count = collectives.collectives.len() as u64;
+        for from in (0..count).step_by(READ_AT_ONCE) {
+            places.clear();
+            places.extend(from..count.min(from + READ_AT_ONCE as u64));
+            collectives.collectives.gather(&places, &mut starts_ns, &mut stays_ns);
+            rank.report.exposed_ns.gather(&places, &mut exposed_ns);
+            for ((at, exposed_ns), (start_ns, stay_ns)) in places.iter().zip(&exposed_ns).zip(starts_ns.iter().zip(&stays_ns)) {
+                let at = *at as usize;
+                let wait_ns = waits.get(number, at);
+                if wait_ns > 0 {
+                    let span_ns = (start_ns.cast_signed(), start_ns.wrapping_add(*stay_ns).cast_signed());
+                    waits.put(number, at, exposed_wait_ns(&mut windows, span_ns, wait_ns, exposed_ns.cast_signed()));
+                }
+            }
         }
     }
 }
+
+/// Collectives of a rank that are read together.
+const READ_AT_ONCE: usize = 128;
 
 /// The sorts of collectives, in order of their first appearance.
 #[derive(Default)]

@@ -9,10 +9,11 @@ use rankscope_analyze::{Arrival, Order, Waiting};
 use rankscope_answers::budgets::Stay;
 use rankscope_collectives::{Instance, Kind, Member, RankCollectives, Stretch};
 
-use crate::Job;
+use crate::{Job, JobRank};
 
 /// The matched collectives of a job.
 pub(super) struct Comings<'a> {
+    ranks: &'a [JobRank],
     collectives: &'a [RankCollectives],
     instances: &'a [Instance],
     arrivals: &'a [Arrival],
@@ -29,6 +30,8 @@ pub(super) struct Stays {
     pub(super) list: Vec<Stay>,
     /// By rank, how long it was there before the last one came.
     before_last_ns: Vec<i64>,
+    /// Whether what is exposed of each stay is told as well.
+    pub(super) with_exposed: bool,
     tile: Tile,
 }
 
@@ -36,11 +39,20 @@ pub(super) struct Stays {
 /// do not.
 #[derive(Default)]
 struct Tile {
-    /// By collective and member, where it is in its rank's list, and how long it stayed.
-    cells: Vec<(Member, i64)>,
+    /// By collective and member.
+    cells: Vec<Cell>,
     places: Vec<u64>,
     starts_ns: Vec<u64>,
     stays_ns: Vec<u64>,
+    exposed_ns: Vec<u64>,
+}
+
+/// A stay: where it is in its rank's list, how long it was, and what of it was exposed, where that is asked for.
+#[derive(Clone, Copy)]
+struct Cell {
+    member: Member,
+    stay_ns: i64,
+    exposed_ns: i64,
 }
 
 /// Collectives of a tile, at most, and their stays: few enough for a cache.
@@ -53,7 +65,7 @@ impl<'a> Comings<'a> {
         let instances = job.matched.instances.as_slice();
         let mut arrival_of = vec![0; instances.len()];
         (1..).zip(arrivals).for_each(|(next, arrival)| arrival_of[arrival.instance as usize] = next);
-        Self { collectives: &job.collectives, instances, arrivals, arrival_of }
+        Self { ranks: &job.ranks, collectives: &job.collectives, instances, arrivals, arrival_of }
     }
 
     /// Each matched collective and who came when to it, in the order of the job's.
@@ -71,7 +83,7 @@ impl<'a> Comings<'a> {
             let most = (TILE_STAYS / members.max(1)).clamp(1, TILE);
             let alike = rest.iter().take(most).take_while(|(one, _)| one.members.len() == members).count();
             let (tile, others) = rest.split_at(alike);
-            stays.tile.fill(self.collectives, tile, members);
+            self.fill(stays, tile, members);
             for (at, (instance, arrival)) in tile.iter().enumerate() {
                 self.stays(at * members..(at + 1) * members, arrival, stays);
                 then(instance, arrival, stays);
@@ -88,22 +100,22 @@ impl<'a> Comings<'a> {
     /// The same of one of them by itself.
     pub(super) fn stays_of(&self, (instance, arrival): (&Instance, &Arrival), stays: &mut Stays) {
         let members = instance.members.len();
-        stays.tile.fill(self.collectives, &[(instance, arrival)], members);
+        self.fill(stays, &[(instance, arrival)], members);
         self.stays(0..members, arrival, stays);
     }
 
     /// How long each member of the collective that has these `cells` of the tile stayed and waited for whom it waits for.
     fn stays(&self, cells: Range<usize>, arrival: &Arrival, stays: &mut Stays) {
-        let Stays { members, list, before_last_ns, tile } = stays;
+        let Stays { members, list, before_last_ns, tile, .. } = stays;
         before_last_ns.resize(self.collectives.len(), 0);
         for (rank, ns) in arrival.order.iter() {
             before_last_ns[rank] = ns;
         }
         let cells = &tile.cells[cells];
         members.clear();
-        members.extend(cells.iter().map(|(member, _)| *member));
+        members.extend(cells.iter().map(|cell| cell.member));
         list.clear();
-        list.extend(cells.iter().map(|(member, stay_ns)| {
+        list.extend(cells.iter().map(|Cell { member, stay_ns, exposed_ns }| {
             let (rank, at) = (member.rank(), member.collective());
             let of_rank = &self.collectives[rank].collectives;
             let (stay_ns, before_last_ns) = ((*stay_ns).max(0), before_last_ns[rank]);
@@ -113,34 +125,48 @@ impl<'a> Comings<'a> {
                 Waiting::Pairwise => before_last_ns,
                 Waiting::ForSome => wait_for_some_ns(&arrival.order, before_last_ns, stay_ns),
             };
-            Stay { stay_ns, wait_ns: wait_ns.clamp(0, stay_ns), ..Stay::default() }
+            Stay { stay_ns, wait_ns: wait_ns.clamp(0, stay_ns), exposed_ns: *exposed_ns, ..Stay::default() }
         }));
     }
 }
 
-impl Tile {
+impl Comings<'_> {
     /// Looks up all stays of the collectives of `tile`, each of so many `members`.
-    fn fill(&mut self, collectives: &[RankCollectives], tile: &[(&Instance, &Arrival)], members: usize) {
-        let Self { cells, places, starts_ns, stays_ns } = self;
+    fn fill(&self, stays: &mut Stays, tile: &[(&Instance, &Arrival)], members: usize) {
+        let with_exposed = stays.with_exposed;
+        let Tile { cells, places, starts_ns, stays_ns, exposed_ns } = &mut stays.tile;
         cells.clear();
-        cells.resize(tile.len() * members, (Member::of(0, 0), 0));
+        cells.resize(tile.len() * members, Cell { member: Member::of(0, 0), stay_ns: 0, exposed_ns: 0 });
         let Some(stretch) = Stretch::of(tile.iter().map(|(instance, _)| *instance)) else {
             let all = tile.iter().flat_map(|(instance, _)| instance.members.iter());
             for (cell, member) in cells.iter_mut().zip(all) {
-                *cell = (member, collectives[member.rank()].collectives.stay_ns(member.collective()));
+                let (rank, at) = (member.rank(), member.collective());
+                let exposed_ns = if with_exposed { exposed_ns_of(&self.ranks[rank], at) } else { 0 };
+                *cell = Cell { member, stay_ns: self.collectives[rank].collectives.stay_ns(at), exposed_ns };
             }
             return;
         };
+        exposed_ns.clear();
+        exposed_ns.resize(tile.len(), 0);
         for place in 0..members {
             let rank = stretch.rank(place);
             stretch.places(place, places);
-            collectives[rank].collectives.gather(places, starts_ns, stays_ns);
+            self.collectives[rank].collectives.gather(places, starts_ns, stays_ns);
+            if with_exposed {
+                self.ranks[rank].report.exposed_ns.gather(places, exposed_ns);
+            }
             let own = cells[place..].iter_mut().step_by(members);
-            for (cell, (at, stay_ns)) in own.zip(places.iter().zip(&*stays_ns)) {
-                *cell = (Member::of(rank, *at as usize), stay_ns.cast_signed());
+            for ((cell, at), (stay_ns, exposed_ns)) in own.zip(&*places).zip(stays_ns.iter().zip(&*exposed_ns)) {
+                let member = Member::of(rank, *at as usize);
+                *cell = Cell { member, stay_ns: stay_ns.cast_signed(), exposed_ns: exposed_ns.cast_signed() };
             }
         }
     }
+}
+
+/// The exposed time of a rank's collective.
+fn exposed_ns_of(rank: &JobRank, at: usize) -> i64 {
+    rank.report.exposed_ns.get(at).unwrap_or(0)
 }
 
 /// How long one waited that stayed for `stay_ns`, where nobody waits for those who come later than that: until the last that came before it

@@ -1,47 +1,75 @@
-//! [`Lengths`]: a length of time for each of a rank's collectives, in four bytes while all of them fit.
+//! [`Lengths`]: a length of time for each of all ranks' collectives.
 //!
-//! There are as many as a job has collectives on all of its ranks, and hardly ever one of more than four seconds.
+//! They are written collective by collective, of all its ranks, and read rank by rank. So those of a hundred collectives one after the other
+//! stand together, rank by rank: in both ways what is near in order is near in memory. Four bytes each are enough for all but a few, which
+//! are kept apart.
 
-/// Lengths by place, in nanoseconds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Lengths {
-    Short(Vec<u32>),
-    Any(Vec<i64>),
+use rankscope_scratch::Slots;
+use rustc_hash::FxHashMap;
+
+/// Lengths by rank and place, in nanoseconds.
+#[derive(Debug)]
+pub(super) struct Lengths {
+    /// By rank, how many ranks have more collectives, or as many and come before it.
+    turns: Vec<usize>,
+    /// By block, where it begins: in it are the ranks of which the collectives reach so far.
+    starts: Vec<usize>,
+    short: Slots<u32>,
+    /// Those that take more than four bytes.
+    long: FxHashMap<usize, i64>,
 }
 
+/// Collectives of a rank in a block.
+const BLOCK: usize = 128;
+
+/// Stands for one that is kept apart.
+const LONG: u32 = u32::MAX;
+
 impl Lengths {
-    /// So many, all of them nothing.
-    pub(super) fn zeros(count: usize) -> Self {
-        Self::Short(vec![0; count])
+    /// For ranks that have so many collectives each, all of them nothing.
+    pub(super) fn zeros(counts: &[usize]) -> Self {
+        let mut order: Vec<usize> = (0..counts.len()).collect();
+        order.sort_by_key(|rank| std::cmp::Reverse(counts[*rank]));
+        let mut turns = vec![0; counts.len()];
+        order.iter().zip(0..).for_each(|(rank, turn)| turns[*rank] = turn);
+        let mut next = 0;
+        let most = counts.iter().max().map_or(0, |most| most.div_ceil(BLOCK));
+        let starts = (0..most).map(|block| {
+            let ranks = order.partition_point(|rank| counts[*rank] > block * BLOCK);
+            let from = next;
+            next += ranks * BLOCK;
+            from
+        });
+        let starts = starts.collect();
+        Self { turns, starts, short: Slots::zeroed(next), long: FxHashMap::default() }
     }
 
-    /// The one at `at`, which has to be there.
-    pub(super) fn get(&self, at: usize) -> i64 {
-        match self {
-            Self::Short(list) => i64::from(list[at]),
-            Self::Any(list) => list[at],
+    #[inline]
+    fn slot(&self, rank: usize, at: usize) -> usize {
+        self.starts[at / BLOCK] + self.turns[rank] * BLOCK + at % BLOCK
+    }
+
+    /// That of the collective at `at` of a rank, which has to be there.
+    #[inline]
+    pub(super) fn get(&self, rank: usize, at: usize) -> i64 {
+        let slot = self.slot(rank, at);
+        match self.short[slot] {
+            LONG => self.long[&slot],
+            short => i64::from(short),
         }
     }
 
-    /// Sets the one at `at`, which has to be there.
-    pub(super) fn put(&mut self, at: usize, ns: i64) {
-        match (&mut *self, u32::try_from(ns)) {
-            (Self::Short(list), Ok(ns)) => list[at] = ns,
-            (Self::Any(list), _) => list[at] = ns,
-            (Self::Short(list), Err(_)) => {
-                let mut list: Vec<i64> = list.iter().copied().map(i64::from).collect();
-                list[at] = ns;
-                *self = Self::Any(list);
+    /// Sets it.
+    #[inline]
+    pub(super) fn put(&mut self, rank: usize, at: usize, ns: i64) {
+        let slot = self.slot(rank, at);
+        self.short[slot] = match u32::try_from(ns) {
+            Ok(short) if short != LONG => short,
+            _ => {
+                self.long.insert(slot, ns);
+                LONG
             }
-        }
-    }
-
-    /// Whether all of them are nothing.
-    pub(super) fn are_zeros(&self) -> bool {
-        match self {
-            Self::Short(list) => list.iter().all(|ns| *ns == 0),
-            Self::Any(list) => list.iter().all(|ns| *ns == 0),
-        }
+        };
     }
 }
 
@@ -54,15 +82,24 @@ mod tests {
     proptest! {
         #[test]
         fn what_was_put_is_there_however_long(
-            put in prop::collection::vec((0usize..9, prop_oneof![4 => 0i64..5_000, 1 => any::<i64>()]), 0..20)
+            counts in prop::collection::vec(prop_oneof![0usize..9, 100usize..400], 1..6),
+            put in prop::collection::vec(
+                (any::<prop::sample::Index>(), any::<prop::sample::Index>(), prop_oneof![4 => 0i64..5_000, 1 => any::<i64>(), 1 => Just(i64::from(u32::MAX))]), 0..40
+            )
         ) {
-            let (mut lengths, mut plain) = (Lengths::zeros(9), vec![0; 9]);
-            for (at, ns) in put {
-                lengths.put(at, ns);
-                plain[at] = ns;
-                prop_assert_eq!((0..9).map(|at| lengths.get(at)).collect::<Vec<_>>(), plain.clone());
-                prop_assert_eq!(lengths.are_zeros(), plain.iter().all(|ns| *ns == 0));
+            let mut lengths = Lengths::zeros(&counts);
+            let mut plain: Vec<Vec<i64>> = counts.iter().map(|count| vec![0; *count]).collect();
+            for (rank, at, ns) in put {
+                let rank = rank.index(counts.len());
+                if counts[rank] > 0 {
+                    let at = at.index(counts[rank]);
+                    lengths.put(rank, at, ns);
+                    plain[rank][at] = ns;
+                }
             }
+            let told = |rank: usize| (0..counts[rank]).map(|at| lengths.get(rank, at)).collect::<Vec<_>>();
+            prop_assert_eq!((0..counts.len()).map(told).collect::<Vec<_>>(), plain);
+            prop_assert!(lengths.short.len() <= counts.iter().map(|count| count + BLOCK).sum::<usize>());
         }
     }
 }

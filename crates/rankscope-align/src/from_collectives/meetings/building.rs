@@ -4,6 +4,7 @@
 //! other are mostly of the same ranks; so a few are taken together and gone through rank by rank, because a rank's stamps lie beside
 //! each other and those of an instance do not.
 
+use rankscope_scratch::Slots;
 use rustc_hash::FxHashMap;
 
 use super::block::are_tame;
@@ -24,6 +25,9 @@ pub(super) trait Source {
 
     /// The one at `place`.
     fn member(&self, meeting: &Self::Meeting<'_>, place: usize) -> Member;
+
+    /// Whether the stamps of each member in the meetings of `tile` lie together, too.
+    fn is_in_step(&self, tile: &[Self::Meeting<'_>]) -> bool;
 
     /// When the one at `place` entered each meeting of `tile`, and when it left.
     fn stamps(&self, tile: &[Self::Meeting<'_>], place: usize, room: &mut Room, entered_ns: &mut [i64], left_ns: &mut [i64]);
@@ -75,16 +79,7 @@ impl Meetings {
             kinds.push(Tile::Mixed);
         }
         meetings.lay_out(known);
-        let (mut at, mut room) = (0, Room::default());
-        for (tile, kind) in tiles.iter().filter(|tile| !tile.is_empty()).zip(kinds) {
-            match kind {
-                Tile::Of(block) => meetings.put_tile(at, block, tile, source, &mut room),
-                Tile::Mixed => tile.iter().zip(at..).for_each(|(one, at)| {
-                    meetings.put_tile(at, meetings.order[at].0, std::slice::from_ref(one), source, &mut room);
-                }),
-            }
-            at += tile.len();
-        }
+        meetings.put_all(tiles, &kinds, source);
         for place in &mut meetings.blocks {
             let cells = place.cells..place.cells + place.members.len() * place.at.len();
             place.is_tame = are_tame(&meetings.entered_ns[cells.clone()]) && are_tame(&meetings.left_ns[cells]);
@@ -106,21 +101,66 @@ impl Meetings {
             cells += place.members.len() * place.at.len();
             self.blocks.push(place);
         }
-        self.entered_ns = vec![0; cells];
-        self.left_ns = vec![0; cells];
+        self.entered_ns = Slots::zeroed(cells);
+        self.left_ns = Slots::zeroed(cells);
     }
 
-    /// Puts the stays of the meetings in `tile`, which are numbered from `at` on, where they belong in `block`.
-    fn put_tile<S: Source>(&mut self, at: usize, block: u32, tile: &[S::Meeting<'_>], source: &S, room: &mut Room) {
-        let place = &self.blocks[block as usize];
-        let (apart, row) = (place.at.len(), self.order[at].1 as usize);
-        self.at[place.at.start + row..][..tile.len()].iter_mut().zip(at as u32..).for_each(|(own, at)| *own = at);
-        for member in 0..place.members.len() {
-            let first = place.cells + member * apart + row;
-            let cells = first..first + tile.len();
-            source.stamps(tile, member, room, &mut self.entered_ns[cells.clone()], &mut self.left_ns[cells]);
+    /// Puts the stays of the meetings in `tiles`, which are of these `kinds`, where they belong.
+    fn put_all<S: Source>(&mut self, tiles: &[&[S::Meeting<'_>]], kinds: &[Tile], source: &S) {
+        let (mut at, mut room) = (0, Columns::default());
+        let mut rest: Vec<_> = tiles.iter().copied().filter(|tile| !tile.is_empty()).zip(kinds).collect();
+        rest.reverse();
+        while let Some((tile, kind)) = rest.pop() {
+            let Tile::Of(block) = kind else {
+                for one in tile {
+                    self.put(at, self.order[at].0, &[std::slice::from_ref(one)], source, &mut room);
+                    at += 1;
+                }
+                continue;
+            };
+            let goes_on =
+                |(next, kind): &(&[_], &Tile)| matches!(kind, Tile::Of(other) if other == block) && source.is_in_step(next);
+            let most = if source.is_in_step(tile) { TILES - 1 } else { 0 };
+            let more = rest.iter().rev().take(most).take_while(|next| goes_on(next)).count();
+            let others = rest.drain(rest.len() - more..).rev().map(|(tile, _)| tile);
+            let run: Vec<&[_]> = std::iter::once(tile).chain(others).collect();
+            self.put(at, *block, &run, source, &mut room);
+            at += run.iter().map(|tile| tile.len()).sum::<usize>();
         }
     }
+
+    /// Puts the stays of the meetings in `tiles`, which are numbered from `at` on, where they belong in `block`.
+    fn put<S: Source>(&mut self, at: usize, block: u32, tiles: &[&[S::Meeting<'_>]], source: &S, columns: &mut Columns) {
+        let count = tiles.iter().map(|tile| tile.len()).sum();
+        let place = &self.blocks[block as usize];
+        let (apart, row) = (place.at.len(), self.order[at].1 as usize);
+        self.at[place.at.start + row..][..count].iter_mut().zip(at as u32..).for_each(|(own, at)| *own = at);
+        let Columns { room, entered_ns, left_ns } = columns;
+        entered_ns.resize(count, 0);
+        left_ns.resize(count, 0);
+        for member in 0..place.members.len() {
+            let mut from = 0;
+            for tile in tiles {
+                let own = from..from + tile.len();
+                source.stamps(tile, member, room, &mut entered_ns[own.clone()], &mut left_ns[own.clone()]);
+                from = own.end;
+            }
+            let first = place.cells + member * apart + row;
+            self.entered_ns.put(first, entered_ns);
+            self.left_ns.put(first, left_ns);
+        }
+    }
+}
+
+/// Tiles that are put at once, at most, where ranks are in step: a few pages of each member.
+const TILES: usize = 64;
+
+/// Stamps of one member, before they are put.
+#[derive(Default)]
+struct Columns {
+    room: Room,
+    entered_ns: Vec<i64>,
+    left_ns: Vec<i64>,
 }
 
 /// Blocks as they are found.
@@ -167,6 +207,10 @@ impl Source for Listed {
 
     fn member(&self, stays: &Vec<super::Stay>, place: usize) -> Member {
         Member::of(&stays[place])
+    }
+
+    fn is_in_step(&self, _: &[Vec<super::Stay>]) -> bool {
+        true
     }
 
     fn stamps(&self, tile: &[Vec<super::Stay>], place: usize, _: &mut Room, entered_ns: &mut [i64], left_ns: &mut [i64]) {

@@ -1,0 +1,153 @@
+//! Numbers above a straight line, in as few bits as the highest of them needs.
+
+/// Numbers that lie above one line.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run {
+    /// Where the line begins, and what it rises by from one number to the next.
+    base: u64,
+    step: u64,
+    /// Where its first byte is, and the bits of each number.
+    at: u64,
+    width: u32,
+}
+
+/// Numbers of a run, of which any width makes whole bytes.
+pub(super) const RUN: usize = 128;
+
+/// Bytes behind the last number: so that sixteen can be read wherever one begins.
+pub(super) const BEHIND: usize = 16;
+
+/// Up to so many bits are in eight bytes, whichever bit of the first one they begin at.
+const WIDTH_OF_A_WORD: u32 = 57;
+
+impl Run {
+    /// Bytes of a run where runs are listed.
+    pub(super) const BYTES: usize = 24;
+
+    /// The narrower one of a level line and the one through the first and the last of `numbers`, of which there is one at least.
+    pub(super) fn above(numbers: &[u64], at: u64) -> Self {
+        let steps = (numbers.len() as i64 - 1).max(1);
+        let rise = numbers[numbers.len() - 1].wrapping_sub(numbers[0]).cast_signed();
+        let level = Self::along(numbers, 0, at);
+        match (rise / steps).cast_unsigned() {
+            0 => level,
+            step => Some(Self::along(numbers, step, at)).filter(|rising| rising.width < level.width).unwrap_or(level),
+        }
+    }
+
+    /// Above the line that rises by `step` from one number to the next.
+    fn along(numbers: &[u64], step: u64, at: u64) -> Self {
+        let (mut least, mut most, mut line) = (i64::MAX, i64::MIN, 0u64);
+        for number in numbers {
+            let above = number.wrapping_sub(line).cast_signed();
+            (least, most) = (least.min(above), most.max(above));
+            line = line.wrapping_add(step);
+        }
+        let width = u64::BITS - most.abs_diff(least).leading_zeros();
+        Self { base: least.cast_unsigned(), step, at, width }
+    }
+
+    /// As it stands in a list: eight bytes each of base and step, and the width in the last of where it begins.
+    pub(super) fn to_bytes(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..8].copy_from_slice(&self.base.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.step.to_le_bytes());
+        bytes[16..].copy_from_slice(&(self.at | u64::from(self.width) << 56).to_le_bytes());
+        bytes
+    }
+
+    /// The one numbered `at` in a list.
+    #[inline]
+    pub(super) fn of_list(list: &[u8], at: usize) -> Self {
+        let own = &list[at * Self::BYTES..][..Self::BYTES];
+        let last = word(own, 16);
+        Self { base: word(own, 0), step: word(own, 8), at: last & (u64::MAX >> 8), width: (last >> 56) as u32 }
+    }
+
+    /// The line from its number `at` on.
+    pub(super) fn from(self, at: usize) -> Self {
+        Self { base: self.line(at), ..self }
+    }
+
+    /// Whether all of `count` numbers of `other` lie on this line, if it were to go on from `at` there.
+    pub(super) fn goes_on(&self, at: usize, other: &Self, count: usize) -> bool {
+        // A single number lies on any line that meets it.
+        other.is_line() && other.base == self.line(at) && (other.step == self.step || count == 1)
+    }
+
+    /// Whether its numbers lie on the line, all of them.
+    pub(super) fn is_line(&self) -> bool {
+        self.width == 0
+    }
+
+    /// Where its first byte is.
+    pub(super) fn at(&self) -> usize {
+        self.at as usize
+    }
+
+    #[inline]
+    pub(super) fn line(&self, at: usize) -> u64 {
+        self.base.wrapping_add(self.step.wrapping_mul(at as u64))
+    }
+
+    /// Adds what `numbers` lie above it to `bytes`.
+    pub(super) fn put(&self, numbers: &[u64], bytes: &mut Vec<u8>) {
+        let (mut word, mut bits) = (0u64, 0);
+        for (at, number) in numbers.iter().enumerate().filter(|_| self.width > 0) {
+            let above = number.wrapping_sub(self.line(at));
+            word |= above << bits;
+            bits += self.width;
+            if bits >= u64::BITS {
+                bytes.extend(word.to_le_bytes());
+                bits -= u64::BITS;
+                word = above.checked_shr(self.width - bits).unwrap_or(0);
+            }
+        }
+        bytes.extend(&word.to_le_bytes()[..bits.div_ceil(8) as usize]);
+    }
+
+    /// The numbers from the one at `first` on.
+    pub(super) fn read(&self, bytes: &[u8], first: usize, to: &mut [u64]) {
+        let (line, step, width) = (self.line(first), self.step, self.width as usize);
+        let bytes = &bytes[self.at()..];
+        let lines = (0..to.len() as u64).map(|at| line.wrapping_add(step.wrapping_mul(at)));
+        let places = (0..to.len()).map(|at| (first + at) * width);
+        match self.width {
+            0 => to.iter_mut().zip(lines).for_each(|(to, line)| *to = line),
+            1..=WIDTH_OF_A_WORD => {
+                let mask = (1u64 << width) - 1;
+                for ((to, line), bit) in to.iter_mut().zip(lines).zip(places) {
+                    *to = line.wrapping_add(word(bytes, bit / 8) >> (bit % 8) & mask);
+                }
+            }
+            _ => {
+                for ((to, line), bit) in to.iter_mut().zip(lines).zip(places) {
+                    *to = line.wrapping_add(wide(bytes, bit, self.width));
+                }
+            }
+        }
+    }
+
+    /// The number at `at`, of which `bytes` tell what it lies above the line.
+    #[inline]
+    pub(super) fn get(&self, bytes: &[u8], at: usize) -> u64 {
+        if self.width == 0 {
+            return self.line(at);
+        }
+        self.line(at).wrapping_add(wide(&bytes[self.at()..], at * self.width as usize, self.width))
+    }
+}
+
+/// The eight bytes from `at` on.
+#[inline]
+fn word(bytes: &[u8], at: usize) -> u64 {
+    let own: [u8; 8] = bytes[at..at + 8].try_into().unwrap_or_default();
+    u64::from_le_bytes(own)
+}
+
+/// The `width` bits from `bit` on, of which there is one at least.
+#[inline]
+fn wide(bytes: &[u8], bit: usize, width: u32) -> u64 {
+    let own: [u8; 16] = bytes[bit / 8..bit / 8 + 16].try_into().unwrap_or_default();
+    (u128::from_le_bytes(own) >> (bit % 8)) as u64 & (u64::MAX >> (u64::BITS - width))
+}
