@@ -4,7 +4,6 @@
 //! numbered the numbers decide. Else sequences are paired in order, and what two ranks' clocks were found to differ by serves
 //! wherever the two meet again, and as a hint for other ranks of their hosts.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -12,14 +11,18 @@ use std::collections::{BTreeMap, BinaryHeap};
 use rankscope_time::Rank;
 
 use crate::hints::Clocks;
+use crate::in_lanes::in_lanes;
 use crate::matching::RankCollectives;
 use crate::members::InStep;
 use crate::search::by_search;
 use crate::sequence::{self, By, Paired};
-use crate::{Collectives, Group, Kind, LocalCollective, Member, Members, Sequence};
+use crate::{Collectives, Column, Group, Kind, LocalCollective, Member, Members, Sequence};
 
 /// The collectives of each rank, by its index, as indices into its list.
-pub(crate) type Sequences = BTreeMap<usize, Vec<u32>>;
+pub(crate) type Sequences = BTreeMap<usize, Column>;
+
+/// The same, to be gone through again and again.
+type Lists = BTreeMap<usize, Vec<u32>>;
 
 /// Collectives of one group that are ordered among themselves.
 pub(crate) struct Lane {
@@ -43,22 +46,23 @@ pub(crate) fn lanes(ranks: &[RankCollectives], group: &Group, sequences: Sequenc
     let mut lanes: BTreeMap<Between, Sequences> = BTreeMap::new();
     for (rank, list) in sequences {
         let own = &ranks[rank];
-        let one_is_message = |at: &u32| is_message(own.collectives.operation(*at as usize).kind);
-        let (messages, of_all): (Vec<u32>, Vec<u32>) = match own.collectives.may_have(is_message) {
-            true => list.into_iter().partition(one_is_message),
-            false => (Vec::new(), list),
-        };
-        if !of_all.is_empty() {
-            lanes.entry(Between::Group).or_default().insert(rank, of_all);
+        if !own.collectives.may_have(is_message) {
+            lanes.entry(Between::Group).or_default().insert(rank, list);
+            continue;
         }
-        for at in messages {
+        let mut of_lanes: BTreeMap<Between, Vec<u64>> = BTreeMap::new();
+        for at in list.iter() {
             let collective = own.collectives.stay(at as usize);
             let between = match (collective.kind, collective.peer) {
+                (kind, _) if !is_message(kind) => Between::Group,
                 (Kind::Send, Some(peer)) => Between::Pair(own.rank, group.global(peer)),
                 (Kind::Recv, Some(peer)) => Between::Pair(group.global(peer), own.rank),
                 _ => Between::NotTold,
             };
-            lanes.entry(between).or_default().entry(rank).or_default().push(at);
+            of_lanes.entry(between).or_default().push(at);
+        }
+        for (between, own) in of_lanes {
+            lanes.entry(between).or_default().insert(rank, own.into_iter().collect());
         }
     }
     lanes.into_iter().map(|(between, sequences)| Lane { sequences, between }).collect()
@@ -69,7 +73,6 @@ fn is_message(kind: Kind) -> bool {
 }
 
 /// What is one, and what cannot be told.
-#[derive(Default)]
 pub(crate) struct Joined {
     /// The members of each collective, ascending in rank; in order of time.
     pub(crate) instances: Vec<Members>,
@@ -83,24 +86,39 @@ impl From<Vec<Members>> for Joined {
     }
 }
 
+/// The same, as it is found.
+#[derive(Default)]
+struct Found {
+    instances: Vec<Vec<Member>>,
+    not_told: Vec<usize>,
+}
+
 /// What of one lane is one collective. `clocks` is what is known of them.
 pub(crate) fn join(ranks: &[RankCollectives], lane: Lane, clocks: &mut Clocks<'_>) -> Joined {
-    let is_numbered = |rank: usize, at: &u32| ranks[rank].collectives.sequence(*at as usize).get().is_some();
-    let numbered = |rank: usize, list: &[u32]| list.iter().all(|at| is_numbered(rank, at));
-    let mut joined = match lane.between {
+    let is_numbered = |rank: usize, at: u64| ranks[rank].collectives.sequence(at as usize).get().is_some();
+    let numbered = |(rank, list): (&usize, &Column)| list.iter().all(|at| is_numbered(*rank, at));
+    let mut found = match lane.between {
         Between::NotTold => return alone(&lane.sequences).into(),
-        Between::Group if lane.sequences.iter().all(|(rank, list)| numbered(*rank, list)) => {
-            return join_by_number(ranks, &lane.sequences).into();
-        }
+        Between::Group if lane.sequences.iter().all(numbered) => return join_by_number(ranks, &lane.sequences).into(),
         // Both ends count their messages by themselves, so numbers of a pair need not be equal.
-        Between::Group | Between::Pair(..) => join_by_order(ranks, lane.sequences, clocks),
+        Between::Group | Between::Pair(..) => {
+            let lists = lane.sequences.iter().map(|(rank, list)| (*rank, indices(list))).collect();
+            join_by_order(ranks, lists, clocks)
+        }
     };
     // By what the first member's clock says: good enough to read a list by.
-    joined.instances.sort_by_key(|members| {
-        let first = members.at(0);
+    found.instances.sort_by_cached_key(|members| {
+        let first = members[0];
         ranks[first.rank()].collectives.start_ns(first.collective())
     });
-    joined
+    Joined { instances: in_lanes(found.instances), not_told: found.not_told }
+}
+
+/// Indices into a rank's list, of which it has fewer than 2³².
+fn indices(list: &Column) -> Vec<u32> {
+    let mut told = vec![0; list.len()];
+    list.read(0, &mut told);
+    told.into_iter().map(|at| at as u32).collect()
 }
 
 /// The collective at `at` of a rank's list.
@@ -110,22 +128,21 @@ fn member(rank: usize, at: &u32) -> Member {
 
 /// Each by itself.
 fn alone(sequences: &Sequences) -> Vec<Members> {
-    let of_rank = |(rank, list): (&usize, &Vec<u32>)| {
+    let of_rank = |(rank, list): (&usize, &Column)| {
         let rank = *rank;
-        list.iter().map(move |at| Members::from(vec![member(rank, at)])).collect::<Vec<_>>()
+        list.iter().map(move |at| Members::from(vec![Member::of(rank, at as usize)])).collect::<Vec<_>>()
     };
     sequences.iter().flat_map(of_rank).collect()
 }
 
 /// By sequence number, and by order among those that share one (operations coalesced into one).
 fn join_by_number(ranks: &[RankCollectives], sequences: &Sequences) -> Vec<Members> {
-    let lists: Vec<Numbered<'_>> =
-        sequences.iter().map(|(rank, list)| Numbered::of(*rank, &ranks[*rank].collectives, list)).collect();
-    in_step(&lists).unwrap_or_else(|| number_by_number(lists))
+    let lists = || sequences.iter().map(|(rank, list)| Numbered::of(*rank, &ranks[*rank].collectives, indices(list)));
+    in_step(lists()).unwrap_or_else(|| in_lanes(number_by_number(lists().collect())))
 }
 
 /// The same of any numbers.
-fn number_by_number(mut lists: Vec<Numbered<'_>>) -> Vec<Members> {
+fn number_by_number(mut lists: Vec<Numbered<'_>>) -> Vec<Vec<Member>> {
     // What each rank has next, the first of all on top; of the same number ranks come in order.
     let mut next: BinaryHeap<Reverse<(Number, usize)>> =
         lists.iter_mut().enumerate().filter_map(|(at, list)| Some(Reverse((list.next_number()?, at)))).collect();
@@ -142,23 +159,26 @@ fn number_by_number(mut lists: Vec<Numbered<'_>>) -> Vec<Members> {
             None => drop(PeekMut::pop(top)),
         }
     }
-    instances.into_iter().map(Members::from).collect()
+    instances
 }
 
-/// The same where all have the same numbers, one for one, as is usual; `None` where they do not.
-fn in_step(lists: &[Numbered<'_>]) -> Option<Vec<Members>> {
-    let (first, others) = lists.split_first()?;
-    let is_numbered = |at: &u32| first.number(*at).get().is_some();
-    let is_same = |other: &Numbered<'_>| {
-        let mut pairs = first.order.iter().zip(other.order.iter());
-        first.order.len() == other.order.len() && pairs.all(|(a, b)| first.number(*a) == other.number(*b))
-    };
-    if !first.order.iter().all(is_numbered) || !others.iter().all(is_same) {
+/// The same where all have the same numbers, one for one, as is usual; `None` where they do not. One of `lists` is there at a time.
+fn in_step<'a>(mut lists: impl Iterator<Item = Numbered<'a>>) -> Option<Vec<Members>> {
+    let first = lists.next()?;
+    let numbers: Vec<Sequence> = first.order.iter().map(|at| first.number(*at)).collect();
+    if numbers.iter().any(|number| number.get().is_none()) {
         return None;
     }
     let mut lane = InStep::default();
-    lists.iter().for_each(|list| lane.add(list.rank, &list.order));
-    Some(lane.members(first.order.len()))
+    lane.add(first.rank, first.places());
+    for list in lists {
+        if list.order.len() != numbers.len() || !list.order.iter().zip(&numbers).all(|(at, number)| list.number(*at) == *number)
+        {
+            return None;
+        }
+        lane.add(list.rank, list.places());
+    }
+    Some(lane.members(numbers.len()))
 }
 
 /// A sequence number, and how many before it of the same rank have the same.
@@ -169,20 +189,24 @@ struct Numbered<'a> {
     rank: usize,
     collectives: &'a Collectives,
     /// Their indices.
-    order: Cow<'a, [u32]>,
+    order: Vec<u32>,
     /// Those that were gone through, and the number of the last.
     gone: usize,
     last: Option<Number>,
 }
 
 impl<'a> Numbered<'a> {
-    fn of(rank: usize, collectives: &'a Collectives, list: &'a [u32]) -> Self {
+    fn of(rank: usize, collectives: &'a Collectives, mut order: Vec<u32>) -> Self {
         let number = |at: &u32| collectives.sequence(*at as usize);
-        let mut order = Cow::Borrowed(list);
-        if !list.is_sorted_by_key(number) {
-            order.to_mut().sort_by_key(number);
+        if !order.is_sorted_by_key(number) {
+            order.sort_by_key(number);
         }
         Self { rank, collectives, order, gone: 0, last: None }
+    }
+
+    /// Where they are in the rank's list, by their numbers.
+    fn places(&self) -> impl Iterator<Item = u64> {
+        self.order.iter().map(|at| u64::from(*at))
     }
 
     /// That of the one at `at` of the rank's list.
@@ -209,9 +233,9 @@ impl<'a> Numbered<'a> {
 }
 
 /// By pairing every rank with the fullest one, then the rest with each other. A rank that fits in several ways is put aside.
-fn join_by_order(ranks: &[RankCollectives], mut left: Sequences, clocks: &mut Clocks<'_>) -> Joined {
-    let mut all = Joined::default();
-    let mut aside = Sequences::new();
+fn join_by_order(ranks: &[RankCollectives], mut left: Lists, clocks: &mut Clocks<'_>) -> Found {
+    let mut all = Found::default();
+    let mut aside = Lists::new();
     while let Some((&fullest, _)) = left.iter().max_by_key(|(rank, list)| (list.len(), Reverse(**rank))) {
         let Some(list) = left.remove(&fullest) else { break };
         let mut joined: Vec<Vec<Member>> = list.iter().map(|at| vec![member(fullest, at)]).collect();
@@ -238,7 +262,7 @@ fn join_by_order(ranks: &[RankCollectives], mut left: Sequences, clocks: &mut Cl
         for members in &mut joined {
             members.sort_unstable();
         }
-        all.instances.extend(joined.into_iter().map(Members::from));
+        all.instances.extend(joined);
     }
     all.instances.extend(join_alike(ranks, aside));
     all
@@ -253,7 +277,7 @@ struct Alike {
 }
 
 /// Ranks that are alike are joined one for one, and the others are by themselves.
-fn join_alike(ranks: &[RankCollectives], sequences: Sequences) -> Vec<Members> {
+fn join_alike(ranks: &[RankCollectives], sequences: Lists) -> Vec<Vec<Member>> {
     let mut groups: Vec<Alike> = Vec::new();
     for (rank, list) in sequences {
         let own = of_rank(ranks, rank, &list);
@@ -270,7 +294,7 @@ fn join_alike(ranks: &[RankCollectives], sequences: Sequences) -> Vec<Members> {
             }
         }
     }
-    groups.into_iter().flat_map(|group| group.instances).map(Members::from).collect()
+    groups.into_iter().flat_map(|group| group.instances).collect()
 }
 
 /// Those of `list`, row by row: they are gone through again and again.
@@ -346,9 +370,10 @@ mod tests {
             }
             let own: Vec<Collectives> = own.into_iter().map(Collectives::from).collect();
             let order: Vec<u32> = (0..numbers.len() as u32).collect();
-            let lists = || own.iter().enumerate().map(|(rank, own)| Numbered::of(rank, own, &order)).collect::<Vec<_>>();
-            if let Some(instances) = in_step(&lists()) {
-                prop_assert_eq!(instances, number_by_number(lists()));
+            let lists = || own.iter().enumerate().map(|(rank, own)| Numbered::of(rank, own, order.clone()));
+            if let Some(instances) = in_step(lists()) {
+                let listed: Vec<Members> = number_by_number(lists().collect()).into_iter().map(Members::from).collect();
+                prop_assert_eq!(instances, listed);
             } else {
                 let is_odd = |number: &Option<u64>| number.is_none();
                 prop_assert!(numbers.iter().any(is_odd) || (ranks > 1 && is_changed));

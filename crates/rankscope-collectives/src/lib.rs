@@ -42,6 +42,7 @@ mod expert;
 mod extract;
 mod group;
 mod hints;
+mod in_lanes;
 mod joining;
 mod kind;
 mod local;

@@ -14,7 +14,7 @@ use rankscope_time::Rank;
 
 use crate::hints::{Clocks, Hints};
 use crate::joining::{Between, Sequences, join, lanes};
-use crate::{Collectives, Group, Member, Members};
+use crate::{Collectives, Column, Group, Member, Members};
 
 /// One step of a rank as its profiler marked it, on the rank's own clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,32 +159,39 @@ pub fn match_nothing(ranks: &[RankCollectives]) -> Matched {
 /// once a collective.
 fn by_group(ranks: &[RankCollectives]) -> BTreeMap<Group, Sequences> {
     let unknown = Group::default();
-    let mut groups: BTreeMap<&Group, Sequences> = BTreeMap::new();
+    let mut groups: BTreeMap<&Group, BTreeMap<usize, Vec<Column>>> = BTreeMap::new();
     for (rank, list) in ranks.iter().enumerate() {
-        let group_of = |at: u32| (list.collectives.group(at as usize) as usize).min(list.groups.len());
-        // A rank has fewer than 2³² of them, as it has spans.
-        let all = 0..list.collectives.len() as u32;
-        let mut of_group: Vec<Vec<u32>>;
-        if let Some(only) = list.collectives.only_group() {
-            of_group = vec![Vec::new(); list.groups.len() + 1];
-            of_group[(only as usize).min(list.groups.len())] = all.collect();
-        } else {
-            let mut counts = vec![0; list.groups.len() + 1];
-            all.clone().for_each(|at| counts[group_of(at)] += 1);
-            of_group = counts.into_iter().map(Vec::with_capacity).collect();
-            all.for_each(|at| of_group[group_of(at)].push(at));
-        }
+        let of_group = places_by_group(list);
         for (group, own) in list.groups.iter().chain([&unknown]).zip(of_group).filter(|(_, own)| !own.is_empty()) {
-            let sequence = groups.entry(group).or_default().entry(rank).or_default();
-            if sequence.is_empty() {
-                *sequence = own;
-            } else {
-                sequence.extend(own);
-                sequence.sort_unstable();
-            }
+            groups.entry(group).or_default().entry(rank).or_default().push(own);
         }
     }
-    groups.into_iter().map(|(group, sequences)| (group.clone(), sequences)).collect()
+    let joined = |columns: Vec<Column>| match <[Column; 1]>::try_from(columns) {
+        Ok([only]) => only,
+        // A rank that lists a group twice.
+        Err(several) => {
+            let mut all: Vec<u64> = several.iter().flat_map(Column::iter).collect();
+            all.sort_unstable();
+            all.into_iter().collect()
+        }
+    };
+    let sequences =
+        |of_ranks: BTreeMap<usize, Vec<Column>>| of_ranks.into_iter().map(|(rank, own)| (rank, joined(own))).collect();
+    groups.into_iter().map(|(group, of_ranks)| (group.clone(), sequences(of_ranks))).collect()
+}
+
+/// By group of a rank, and last of those that are of none, where its collectives stand in its list.
+fn places_by_group(list: &RankCollectives) -> Vec<Column> {
+    let group_of = |group: u32| (group as usize).min(list.groups.len());
+    let all = 0..list.collectives.len();
+    let mut places: Vec<Vec<u64>> = vec![Vec::new(); list.groups.len() + 1];
+    if let Some(only) = list.collectives.only_group() {
+        let mut columns = vec![Column::default(); places.len()];
+        columns[group_of(only)] = all.map(|at| at as u64).collect();
+        return columns;
+    }
+    all.for_each(|at| places[group_of(list.collectives.group(at))].push(at as u64));
+    places.into_iter().map(Column::from_iter).collect()
 }
 
 /// Where each rank stands among those given.

@@ -52,9 +52,15 @@ pub(crate) struct InStep {
 
 impl InStep {
     /// Adds the rank at index `rank`, which is behind those that are there, and has its collectives at these `places`.
-    pub(crate) fn add(&mut self, rank: usize, places: &[u32]) {
+    pub(crate) fn add(&mut self, rank: usize, places: impl IntoIterator<Item = u64>) {
+        self.add_column(rank, places.into_iter().collect());
+    }
+
+    /// The same.
+    pub(crate) fn add_column(&mut self, rank: usize, mut places: Column) {
+        places.shrink_to_fit();
         self.ranks.push(rank as u32);
-        self.places.push(places.iter().map(|place| u64::from(*place)).collect());
+        self.places.push(places);
     }
 
     /// All their collectives, of which each has so many.
@@ -135,6 +141,12 @@ impl Members {
     /// The indices of their ranks.
     pub fn ranks(&self) -> impl ExactSizeIterator<Item = usize> + DoubleEndedIterator + Clone {
         (0..self.len()).map(|place| self.rank(place))
+    }
+
+    /// Whether they are kept with others of the same ranks.
+    #[cfg(test)]
+    pub(crate) fn are_in_step(&self) -> bool {
+        matches!(self.0, Kept::InStep { .. })
     }
 
     /// Whether the same ranks have both.
@@ -225,7 +237,7 @@ mod tests {
         ) {
             let places = |own: u32| (0..count as u32).map(move |at| 3 * at + own).collect::<Vec<u32>>();
             let mut lane = InStep::default();
-            ranks.iter().zip(&starts).for_each(|(rank, own)| lane.add(*rank, &places(*own)));
+            ranks.iter().zip(&starts).for_each(|(rank, own)| lane.add(*rank, places(*own).into_iter().map(u64::from)));
             let all = lane.members(count);
             prop_assert_eq!(all.len(), count);
             for (at, members) in all.iter().enumerate() {
