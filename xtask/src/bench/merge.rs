@@ -41,6 +41,9 @@ pub(crate) struct Args {
     /// Make the parts in this folder and keep them; if they are there already, take those.
     #[arg(long)]
     keep: Option<PathBuf>,
+    /// Merge with `--memory` of so much, such as 1GB.
+    #[arg(long)]
+    memory: Option<String>,
     /// `json` for one document on stdout, anything else for a Markdown table.
     #[arg(long, default_value = "table")]
     format: String,
@@ -57,6 +60,7 @@ struct Outcome {
     collectives_per_step: u32,
     rows: u64,
     part_bytes: u64,
+    memory: Option<String>,
     merges: Vec<Measured>,
     gates: Gates,
 }
@@ -112,13 +116,14 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     let part_bytes = parts::bytes(&made)?;
     let rows = u64::from(rounds.ranks) * u64::from(rounds.rounds - rounds.lost);
-    let measured = binaries.iter().map(|binary| measure(binary, &made, rows, &folder.path));
+    let measured = binaries.iter().map(|binary| measure(binary, &made, args.memory.as_deref(), rows, &folder.path));
     let outcome = Outcome {
         ranks: args.ranks,
         steps: args.steps,
         collectives_per_step: args.collectives,
         rows,
         part_bytes,
+        memory: args.memory.clone(),
         merges: measured.collect::<Result<_>>()?,
         gates: Gates::of(args.ranks, rows),
     };
@@ -139,11 +144,12 @@ impl Args {
     }
 }
 
-fn measure(binary: &Path, parts: &Path, rows: u64, folder: &Path) -> Result<Measured> {
+fn measure(binary: &Path, parts: &Path, memory: Option<&str>, rows: u64, folder: &Path) -> Result<Measured> {
     eprintln!("merging by {}", binary.display());
     let (stdout, stderr) = (folder.join("merge.stdout"), folder.join("merge.stderr"));
     let mut command = Command::new(binary);
     command.arg("merge").arg(parts).args(["--format", "json"]);
+    command.args(memory.iter().flat_map(|memory| ["--memory", *memory]));
     command.stdout(File::create(&stdout)?).stderr(File::create(&stderr)?);
     let (Cost { seconds, cpu_seconds, peak_mb }, code) =
         child::run(&mut command).with_context(|| format!("failed to run {}", binary.display()))?;

@@ -4,13 +4,16 @@ use super::super::table::push;
 use super::{Gates, Measured, Outcome};
 
 pub(super) fn markdown(outcome: &Outcome) -> String {
-    let Outcome { ranks, steps, collectives_per_step, rows, part_bytes, merges, gates } = outcome;
+    let Outcome { ranks, steps, collectives_per_step, rows, part_bytes, memory, merges, gates } = outcome;
     let mut text = String::new();
     let of_parts = *part_bytes as f64 / *rows as f64;
     let about = format_args!(
         "{ranks} ranks of {steps} steps of {collectives_per_step} collectives: {rows} rows in parts of {of_parts:.1} B a row.\n"
     );
     push(&mut text, about);
+    if let Some(memory) = memory {
+        push(&mut text, format_args!("Merged with --memory {memory}.\n"));
+    }
     text.push_str("| program | s | CPU s | ns a row | peak MB | B a row | within |\n");
     text.push_str("|---|--:|--:|--:|--:|--:|---|\n");
     for merge in merges {
@@ -53,7 +56,16 @@ mod tests {
         let gates = Gates { cpu_seconds: 8.0, peak_mb: 300.0 };
         let merges = vec![merge(7.9, 299.0), merge(8.1, 299.0), merge(7.9, 301.0), merge(9.0, 9_000.0)];
         let (rows, part_bytes) = (51_200_000, 358_400_000);
-        let text = markdown(&Outcome { ranks: 1_024, steps: 10, collectives_per_step: 5_000, rows, part_bytes, merges, gates });
+        let text = markdown(&Outcome {
+            ranks: 1_024,
+            steps: 10,
+            collectives_per_step: 5_000,
+            rows,
+            part_bytes,
+            memory: None,
+            merges,
+            gates,
+        });
         let cells = |line: &str| line.matches('|').count();
         assert!(
             text.starts_with("1024 ranks of 10 steps of 5000 collectives: 51200000 rows in parts of 7.0 B a row."),
