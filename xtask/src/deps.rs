@@ -170,6 +170,7 @@ const EDGES: &[Edge] = &[
     ("rankscope-pipeline", "rankscope-run", "finds and opens files, reads run directories, writes outputs"),
     ("rankscope-pipeline", "rankscope-sqlite", "reads traces that are databases"),
     ("rankscope-pipeline", "rankscope-serve", "runs of a folder, as a server asks for them"),
+    ("rankscope-pipeline", "rankscope-tables", "call trees, when somebody asks for one"),
     ("rankscope-pipeline", "rankscope-time", "ranks and instants"),
     ("rankscope-pipeline", "rankscope-trace", "traces on their way"),
     ("rankscope-compare", "rankscope-document", "compares documents and says what it found in one"),

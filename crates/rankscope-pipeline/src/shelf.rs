@@ -3,8 +3,10 @@
 //! Whatever is asked for by a name is opened beneath the folder, by [`open_beneath`]: no link and no `..` leads anywhere else. Only traces may
 //! lie outside, where whoever started the server said so.
 
+mod calls;
 mod headline;
 mod kernels;
+mod reading;
 
 use std::fs;
 use std::io;
@@ -12,10 +14,12 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use rankscope_run::{RunDirectory, open_beneath};
-use rankscope_serve::{Fault, FileCard, KernelQuery, Kernels, NameQuery, Names, Opened, RunCard, Shelf};
+use rankscope_serve::{
+    Fault, FileCard, KernelQuery, Kernels, NameQuery, Names, Opened, OperatorQuery, Operators, RunCard, Shelf, Tree, TreeQuery,
+};
 
 use headline::Headlines;
-use kernels::TracesRead;
+use reading::TracesRead;
 
 /// A folder with runs in it, or a run by itself.
 #[derive(Debug)]
@@ -92,6 +96,7 @@ impl RunShelf {
         let said = self.headlines.of(path);
         let mut card =
             RunCard { name, page, validation, timeline, started_unix_ns: said.written_unix_ns, ..RunCard::default() };
+        card.rank = said.place.map(|place| place.rank);
         card.timeline_at = said.place.map(|place| place.arguments()).unwrap_or_default();
         (card.headline, card.ranks, card.problem) = (said.headline, said.ranks, said.problem);
         if RunDirectory::is_run(path) {
@@ -155,11 +160,19 @@ impl Shelf for RunShelf {
     }
 
     fn kernels(&self, run: &str, query: &KernelQuery) -> Result<Kernels, Fault> {
-        self.read.of(&self.traces_of(run)?, query.rank)?.kernels(query)
+        self.read.of(&self.traces_of(run)?, query.rank)?.work.kernels(query)
     }
 
     fn names(&self, run: &str, query: &NameQuery) -> Result<Names, Fault> {
-        Ok(self.read.of(&self.traces_of(run)?, query.rank)?.names(query))
+        Ok(self.read.of(&self.traces_of(run)?, query.rank)?.work.names(query))
+    }
+
+    fn operators(&self, run: &str, query: &OperatorQuery) -> Result<Operators, Fault> {
+        calls::operators(self.read.of(&self.traces_of(run)?, query.rank)?.as_ref(), query)
+    }
+
+    fn tree(&self, run: &str, query: &TreeQuery) -> Result<Tree, Fault> {
+        calls::tree(self.read.of(&self.traces_of(run)?, query.rank)?.as_ref(), query)
     }
 }
 

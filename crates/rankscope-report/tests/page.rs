@@ -4,6 +4,7 @@
 //! well where `RANKSCOPE_PAGES` names a folder of them, as `cargo xtask ci page` does.
 
 #[path = "page/browser.rs"]
+#[expect(dead_code, reason = "pages that are served open windows")]
 mod browser;
 mod common;
 #[path = "page/keyboard.rs"]

@@ -15,7 +15,9 @@
 //! ```
 
 mod access;
+mod calls;
 mod pages;
+mod query;
 mod range;
 mod request;
 mod response;
@@ -26,6 +28,7 @@ mod target;
 mod timeline;
 
 pub use access::{Access, Token};
+pub use calls::{LeftOut, OperatorQuery, OperatorRow, Operators, Tree, TreeQuery, TreeRow};
 pub use range::{ByteRange, OutOfFile, range_of};
 pub use request::{HEAD_BYTES_MAX, Method, Request};
 pub use response::{Body, Refusal, Response, Status};

@@ -24,6 +24,9 @@ pub(crate) fn asset(name: &str) -> Result<Response, Refusal> {
     match name {
         "home.js" => Ok(script(include_str!("../web/home.js"))),
         "run.js" => Ok(script(include_str!("../web/run.js"))),
+        "calls.js" => Ok(script(include_str!("../web/calls.js"))),
+        "tree.js" => Ok(script(include_str!("../web/tree.js"))),
+        "tree_rows.js" => Ok(script(include_str!("../web/tree_rows.js"))),
         "perfetto.js" => Ok(script(include_str!("../web/perfetto.js"))),
         "dom.js" => Ok(script(include_str!("../web/dom.js"))),
         "serve.css" => Ok(Response::bytes("text/css; charset=utf-8", include_str!("../web/serve.css"))),

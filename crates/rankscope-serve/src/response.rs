@@ -180,9 +180,12 @@ impl Response {
 
     pub(crate) fn fault(fault: &Fault) -> Self {
         let status = match fault {
-            Fault::NoRun | Fault::NoFile | Fault::NoTraces { .. } | Fault::NoRank { .. } | Fault::NoStep { .. } => {
-                Status::NotFound
-            }
+            Fault::NoRun
+            | Fault::NoFile
+            | Fault::NoTraces { .. }
+            | Fault::NoRank { .. }
+            | Fault::NoStep { .. }
+            | Fault::NoOperator { .. } => Status::NotFound,
             Fault::BadQuery { .. } => Status::BadRequest,
             Fault::Unreadable { .. } => Status::Failed,
         };

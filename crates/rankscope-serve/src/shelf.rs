@@ -6,6 +6,8 @@ use std::io::{self, Read, Seek};
 
 use serde::Serialize;
 
+use crate::calls::{OperatorQuery, Operators, Tree, TreeQuery};
+
 /// A file that is open.
 pub trait Reading: Read + Seek + Send {}
 
@@ -42,6 +44,8 @@ pub struct RunCard {
     pub timeline: Option<String>,
     /// What the report names first, as arguments of Perfetto's address; empty where it names nothing.
     pub timeline_at: String,
+    /// The rank that it names first, else its first one.
+    pub rank: Option<u32>,
 }
 
 /// A file of a run.
@@ -98,6 +102,8 @@ pub struct KernelRow {
     pub duration_ns: i64,
     /// The stream, or the thread, it ran on.
     pub stream: String,
+    /// The operator, or else the call, that launched it; none where that is not recorded, and of work on the host.
+    pub operator: Option<String>,
 }
 
 /// Which names are wanted.
@@ -159,6 +165,15 @@ pub enum Fault {
         /// The first and the last one that it has.
         there: Option<(i64, i64)>,
     },
+    /// Nothing of this name is called there.
+    NoOperator {
+        /// The name.
+        operator: String,
+        /// The rank.
+        rank: u32,
+        /// The step; none of a whole trace.
+        step: Option<i64>,
+    },
     /// A value of a query means nothing.
     BadQuery {
         /// Its key.
@@ -182,6 +197,7 @@ impl Fault {
             Self::NoTraces { .. } => "no_traces",
             Self::NoRank { .. } => "no_rank",
             Self::NoStep { .. } => "no_step",
+            Self::NoOperator { .. } => "no_operator",
             Self::BadQuery { .. } => "bad_query",
             Self::Unreadable { .. } => "unreadable",
         }
@@ -210,11 +226,22 @@ impl fmt::Display for Fault {
             Self::NoStep { step, there: None } => {
                 write!(to, "The trace has no step {step}: it marks none. Leave out step for all of it.")
             }
+            Self::NoOperator { operator, rank, step } => {
+                // A name may be as long as a file.
+                let shown: String = operator.chars().take(NAME_SHOWN).collect();
+                let dots = if shown.len() < operator.len() { "…" } else { "" };
+                write!(to, "Nothing called {shown}{dots} is called on rank {rank}")?;
+                step.map_or(Ok(()), |step| write!(to, " in step {step}"))?;
+                to.write_str(". The list of operators has the names that are.")
+            }
             Self::BadQuery { key, takes } => write!(to, "{key} takes {takes}."),
             Self::Unreadable { why } => write!(to, "This cannot be read: {why}."),
         }
     }
 }
+
+/// Letters of a name in a sentence.
+const NAME_SHOWN: usize = 120;
 
 impl From<io::Error> for Fault {
     fn from(error: io::Error) -> Self {
@@ -259,6 +286,16 @@ pub trait Shelf: Sync {
     /// # Errors
     /// [`Fault`].
     fn names(&self, run: &str, query: &NameQuery) -> Result<Names, Fault>;
+    /// Operators of a rank, and what else its host threads called.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    fn operators(&self, run: &str, query: &OperatorQuery) -> Result<Operators, Fault>;
+    /// Callers and callees of an operator.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    fn tree(&self, run: &str, query: &TreeQuery) -> Result<Tree, Fault>;
 }
 
 /// A shelf with nothing on it.
@@ -291,6 +328,14 @@ impl Shelf for Empty {
     }
 
     fn names(&self, _: &str, _: &NameQuery) -> Result<Names, Fault> {
+        Err(Fault::NoRun)
+    }
+
+    fn operators(&self, _: &str, _: &OperatorQuery) -> Result<Operators, Fault> {
+        Err(Fault::NoRun)
+    }
+
+    fn tree(&self, _: &str, _: &TreeQuery) -> Result<Tree, Fault> {
         Err(Fault::NoRun)
     }
 }

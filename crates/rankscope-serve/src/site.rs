@@ -4,12 +4,12 @@ use serde_json::json;
 
 use crate::access::Access;
 use crate::pages;
+use crate::query::{kernel_query, name_query, operator_query, tree_query};
 use crate::range::{ByteRange, OutOfFile, range_of};
 use crate::request::{Method, Request};
 use crate::response::{Body, Refusal, Response, Status};
 use crate::route::Route;
-use crate::shelf::{Fault, KernelQuery, NameQuery, Opened, Shelf};
-use crate::target::Target;
+use crate::shelf::{Fault, Opened, Shelf};
 
 /// Perfetto's UI, whose script may read timelines here.
 const PERFETTO: &str = "https://ui.perfetto.dev";
@@ -49,8 +49,15 @@ impl Site {
             Route::Home => pages::home(),
             Route::Run => pages::run(),
             Route::Asset(name) => pages::asset(name)?,
-            Route::RunWithoutSlash(run) => Response { status: Status::SeeOther, ..Response::bytes(TEXT, "") }
-                .with("Location", format!("/runs/{}/", encoded(run))),
+            Route::RunWithoutSlash(run) => elsewhere(format!("/runs/{}/", encoded(run))),
+            Route::Report(run) => or_fault(shelf.runs(), |runs| {
+                let page = runs.iter().find(|card| card.name == run).and_then(|card| card.page.as_deref());
+                Ok(elsewhere(page.map_or_else(
+                    // Its own page says what there is.
+                    || format!("/runs/{}/", encoded(run)),
+                    |page| format!("/runs/{}/files/{page}", encoded(run)),
+                )))
+            })?,
             Route::File(run, path) => {
                 let response = or_fault(shelf.open(run, &path), |opened| file(request, &path, opened, FILES))?;
                 let is_timeline = path.last().is_some_and(|name| name.ends_with(".pftrace"));
@@ -72,8 +79,20 @@ impl Site {
                 let names = name_query(target).and_then(|query| shelf.names(run, &query));
                 or_fault(names, |names| Ok(Response::json(&names)))?
             }
+            Route::Operators(run) => {
+                let operators = operator_query(target).and_then(|query| shelf.operators(run, &query));
+                or_fault(operators, |operators| Ok(Response::json(&operators)))?
+            }
+            Route::Tree(run) => {
+                let tree = tree_query(target).and_then(|query| shelf.tree(run, &query));
+                or_fault(tree, |tree| Ok(Response::json(&tree)))?
+            }
         })
     }
+}
+
+fn elsewhere(path: String) -> Response {
+    Response { status: Status::SeeOther, ..Response::bytes(TEXT, "") }.with("Location", path)
 }
 
 fn or_fault<T>(found: Result<T, Fault>, response: impl FnOnce(T) -> Result<Response, Refusal>) -> Result<Response, Refusal> {
@@ -81,41 +100,6 @@ fn or_fault<T>(found: Result<T, Fault>, response: impl FnOnce(T) -> Result<Respo
         Ok(found) => response(found),
         Err(fault) => Ok(Response::fault(&fault)),
     }
-}
-
-/// Kernels in one answer.
-const KERNELS_MAX: usize = 10_000;
-const KERNELS_DEFAULT: usize = 2_000;
-/// Names in one answer.
-const NAMES_MAX: usize = 1_000;
-const NAMES_DEFAULT: usize = 100;
-
-fn kernel_query(target: &Target) -> Result<KernelQuery, Fault> {
-    let step = target.value("step").filter(|text| !text.is_empty()).map(|text| number(Some(text), "step", "a whole number"));
-    Ok(KernelQuery {
-        rank: rank(target)?,
-        step: step.transpose()?,
-        name: target.value("name").unwrap_or_default().to_owned(),
-        limit: limit(target, KERNELS_DEFAULT, KERNELS_MAX)?,
-    })
-}
-
-fn name_query(target: &Target) -> Result<NameQuery, Fault> {
-    let text = target.value("q").unwrap_or_default().to_owned();
-    Ok(NameQuery { rank: rank(target)?, text, limit: limit(target, NAMES_DEFAULT, NAMES_MAX)? })
-}
-
-fn rank(target: &Target) -> Result<u32, Fault> {
-    number(target.value("rank"), "rank", "the number of a rank")
-}
-
-fn limit(target: &Target, default: usize, most: usize) -> Result<usize, Fault> {
-    let limit = target.value("limit").map(|text| number::<usize>(Some(text), "limit", "a number of rows"));
-    Ok(limit.transpose()?.unwrap_or(default).min(most))
-}
-
-fn number<N: std::str::FromStr>(text: Option<&str>, key: &'static str, takes: &'static str) -> Result<N, Fault> {
-    text.and_then(|text| text.parse().ok()).ok_or(Fault::BadQuery { key, takes })
 }
 
 /// Pages of runs have their scripts in them, and fetch nothing.

@@ -7,7 +7,8 @@ use std::sync::Mutex;
 
 use proptest::prelude::*;
 use rankscope_serve::{
-    Access, Body, Fault, FileCard, KernelQuery, Kernels, NameQuery, Names, Opened, Response, RunCard, Shelf, Site, Token,
+    Access, Body, Fault, FileCard, KernelQuery, Kernels, NameQuery, Names, Opened, OperatorQuery, Operators, Response, RunCard,
+    Shelf, Site, Token, Tree, TreeQuery,
 };
 
 /// A shelf with one run, `job`, of two files; it notes down what it is asked for.
@@ -31,7 +32,9 @@ impl Noting {
 
 impl Shelf for Noting {
     fn runs(&self) -> Result<Vec<RunCard>, Fault> {
-        Ok(vec![RunCard { name: "job".to_owned(), headline: "</script><img src=x>".to_owned(), ..RunCard::default() }])
+        let page = Some("report/report.html".to_owned());
+        let headline = "</script><img src=x>".to_owned();
+        Ok(vec![RunCard { name: "job".to_owned(), headline, page, ..RunCard::default() }])
     }
 
     fn files(&self, run: &str) -> Result<Vec<FileCard>, Fault> {
@@ -68,6 +71,19 @@ impl Shelf for Noting {
 
     fn names(&self, run: &str, _: &NameQuery) -> Result<Names, Fault> {
         self.has(run).map(|()| Names::default())
+    }
+
+    fn operators(&self, run: &str, query: &OperatorQuery) -> Result<Operators, Fault> {
+        self.has(run).map(|()| Operators { rank: query.rank, step: query.step, ..Operators::default() })
+    }
+
+    fn tree(&self, run: &str, query: &TreeQuery) -> Result<Tree, Fault> {
+        self.has(run)?;
+        let TreeQuery { rank, step, operator, limit, depth } = query.clone();
+        match operator.as_str() {
+            "none" => Err(Fault::NoOperator { operator, rank, step }),
+            _ => Ok(Tree { rank, step, operator, instances: limit as u64, nested: depth as u64, ..Tree::default() }),
+        }
     }
 }
 
@@ -123,6 +139,13 @@ fn what_cannot_be_had_has_a_reason() {
         ("GET /api/runs/job/kernels?rank=-1", 400, "bad_query"),
         ("GET /api/runs/job/kernels", 400, "bad_query"),
         ("GET /api/runs/job/kernels?rank=0&step=x", 400, "bad_query"),
+        ("GET /api/runs/job/tree?rank=0", 400, "bad_query"),
+        ("GET /api/runs/job/tree?rank=0&operator=", 400, "bad_query"),
+        ("GET /api/runs/job/tree?operator=aten::mm", 400, "bad_query"),
+        ("GET /api/runs/job/tree?rank=0&operator=aten::mm&depth=-1", 400, "bad_query"),
+        ("GET /api/runs/job/tree?rank=0&operator=none&step=4", 404, "no_operator"),
+        ("GET /api/runs/none/tree?rank=0&operator=aten::mm", 404, "no_run"),
+        ("GET /api/runs/job/operators?rank=x", 400, "bad_query"),
         ("GET /api/runs/none/files", 404, "no_run"),
         ("GET /runs/job/files/other", 404, "no_file"),
         ("GET /api/nothing", 404, "not_there"),
@@ -136,6 +159,36 @@ fn what_cannot_be_had_has_a_reason() {
         assert!(said["reason"].as_str().is_some_and(|reason| reason.ends_with('.')), "{said}");
     }
     assert_eq!(json(&asked("GET /api/runs/job/kernels?rank=0&step=-3", ""))["step"], -3);
+}
+
+#[test]
+fn the_report_of_a_run_is_found_from_every_page_of_it() {
+    let place = |target: &str| {
+        let response = asked(target, "");
+        (response.status.code(), response.header("Location").map(str::to_owned))
+    };
+    assert_eq!(place("GET /runs/job/report"), (303, Some("/runs/job/files/report/report.html".to_owned())));
+    assert_eq!(place("GET /runs/no%20report/report"), (303, Some("/runs/no%20report/".to_owned())));
+}
+
+#[test]
+fn a_tree_is_asked_for_by_any_name_and_never_without_bounds() {
+    let said = json(&asked("GET /api/runs/job/tree?rank=2&step=3&operator=%3Cb%3E+%26%2F%3D", ""));
+    assert_eq!((&said["operator"], &said["rank"], &said["step"]), (&"<b> &/=".into(), &2.into(), &3.into()));
+    let bounds = |more: &str| {
+        let said = json(&asked(&format!("GET /api/runs/job/tree?rank=0&operator=f{more}"), ""));
+        (said["instances"].as_u64().unwrap(), said["nested"].as_u64().unwrap())
+    };
+    assert_eq!(bounds(""), (200, 64));
+    assert_eq!(bounds("&limit=0&depth=0"), (1, 0));
+    assert_eq!(bounds("&limit=99999999&depth=99999999"), (2_000, 256));
+}
+
+#[test]
+fn a_name_that_is_not_there_is_said_in_few_letters() {
+    let name = "x".repeat(3_000);
+    let fault = Fault::NoOperator { operator: name, rank: 3, step: Some(4) }.to_string();
+    assert!(fault.len() < 250 && fault.contains("x… is called on rank 3 in step 4."), "{fault}");
 }
 
 #[test]
@@ -196,6 +249,9 @@ fn piece() -> impl Strategy<Value = String> {
         "assets",
         "kernels",
         "names",
+        "tree",
+        "operators",
+        "operator=a",
         "?",
         "&",
         "=",

@@ -1,9 +1,12 @@
 // Elements with text in them: nothing that comes from a run is ever markup.
 
+// A name may hold control characters or marks that turn the text around them; they show as what they are: not text.
+const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069]/g;
+
 /** @param {string} tag @param {string} text @param {Record<string, string>} [attributes] */
 export function element(tag, text, attributes = {}) {
   const made = document.createElement(tag);
-  made.textContent = text;
+  made.textContent = text.replace(UNSEEN, "\ufffd");
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
   return made;
 }
@@ -15,9 +18,9 @@ export function byId(id) {
   return found;
 }
 
-/** What the server says to `path`; where it refuses, an error with its reason. @param {string} path */
-export async function asked(path) {
-  const response = await fetch(path, { credentials: "same-origin" });
+/** What the server says to `path`; where it refuses, an error with its reason. @param {string} path @param {AbortSignal} [signal] */
+export async function asked(path, signal) {
+  const response = await fetch(path, { credentials: "same-origin", signal });
   const said = await response.json();
   if (!response.ok) throw new Error(said.reason);
   return said;

@@ -5,19 +5,37 @@ import { element } from "./dom.js";
 
 const UI = "https://ui.perfetto.dev";
 
+/** How long the UI has to load. */
+const PATIENCE_MS = 60_000;
+
 /** Asks the window until it answers, then hands the timeline over. @param {Window} opened @param {string} path @param {string} title */
 async function hand(opened, path, title) {
   const timeline = await fetch(path, { credentials: "same-origin" });
   if (!timeline.ok) throw new Error((await timeline.json()).reason);
   const buffer = await timeline.arrayBuffer();
-  const asking = setInterval(() => opened.postMessage("PING", UI), 50);
-  const answered = (/** @type {MessageEvent} */ event) => {
-    if (event.origin !== UI || event.data !== "PONG") return;
-    clearInterval(asking);
-    removeEventListener("message", answered);
-    opened.postMessage({ perfetto: { buffer, title } }, UI, [buffer]);
-  };
-  addEventListener("message", answered);
+  await answered(opened);
+  opened.postMessage({ perfetto: { buffer, title } }, UI, [buffer]);
+}
+
+/** Waits until the UI in the window listens; in vain where it was closed, or never loads. @param {Window} opened */
+function answered(opened) {
+  const begun = Date.now();
+  return new Promise((resolve, reject) => {
+    const asking = setInterval(() => {
+      if (opened.closed) end(() => reject(new Error("its window was closed before it had the timeline")));
+      else if (Date.now() - begun > PATIENCE_MS) end(() => reject(new Error(`${UI} does not answer: see how to serve the UI without a network`)));
+      else opened.postMessage("PING", UI);
+    }, 50);
+    const hear = (/** @type {MessageEvent} */ event) => {
+      if (event.source === opened && event.origin === UI && event.data === "PONG") end(() => resolve(undefined));
+    };
+    const end = (/** @type {() => void} */ done) => {
+      clearInterval(asking);
+      removeEventListener("message", hear);
+      done();
+    };
+    addEventListener("message", hear);
+  });
 }
 
 /**

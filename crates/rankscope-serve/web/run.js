@@ -1,5 +1,6 @@
 // One run: its files, and what of its traces is read when asked for.
 
+import { drawOperators, followTrees, treeLink } from "./calls.js";
 import { asked, byId, element, fill, size, time } from "./dom.js";
 import { opener } from "./perfetto.js";
 
@@ -24,6 +25,13 @@ async function show() {
   if (run?.validation) byId("links").append(element("a", "validation", { href: `${at}files/${encoded(run.validation)}` }), " ");
   if (run?.timeline) byId("links").append(opener(`${at}files/${encoded(run.timeline)}`, name, viewer, run.timeline_at));
   byId("said").textContent = run?.headline ?? "";
+  begin(run?.rank ?? 0);
+}
+
+/** Has every form ask about `rank`, the one that the report names first, until somebody says another. @param {number} rank */
+function begin(rank) {
+  for (const field of document.querySelectorAll("input[name=rank]")) /** @type {HTMLInputElement} */ (field).value = String(rank);
+  followTrees(api, rank);
 }
 
 /** What the fields of a form say, without those that are empty. @param {HTMLFormElement} form */
@@ -47,11 +55,12 @@ function answers(id, draw) {
 }
 
 answers("kernels", (said) => {
-  fill("kernel-rows", said.kernels.map((row) => [time(row.start_ns), time(row.duration_ns), row.class, row.stream, row.name]));
+  fill("kernel-rows", said.kernels.map((row) => [time(row.start_ns), time(row.duration_ns), row.class, row.stream, row.name, row.operator ? treeLink(row.operator, said.rank, said.step) : ""]));
   const of = said.step === null ? "the trace" : `step ${said.step}, which takes ${time(said.length_ns)}`;
   const where = said.side === "host" ? " Nothing is recorded of devices: these are operators on the host." : "";
   return `${said.kernels.length} of ${said.count} kernels of ${of}.${where}`;
 });
+answers("operators", drawOperators);
 answers("names", (said) => {
   fill("name-rows", said.names.map((row) => [time(row.total_ns), String(row.count), row.name]));
   return `${said.names.length} of ${said.count} names.`;

@@ -24,6 +24,8 @@ pub(crate) struct Browser {
     /// What the page reported since the last visit began.
     events: Vec<Value>,
     profile: PathBuf,
+    /// Addresses, and what is there in the place of what they name.
+    stand_in: Option<(&'static str, &'static str)>,
 }
 
 /// Browsers of this process; no two may share a profile.
@@ -92,7 +94,8 @@ impl Browser {
             .expect("a shell starts");
         let input = child.stdin.take().expect("piped");
         let messages = read_messages(child.stdout.take().expect("piped"));
-        let mut browser = Self { child, input, messages, session: String::new(), calls: 0, events: Vec::new(), profile };
+        let mut browser =
+            Self { child, input, messages, session: String::new(), calls: 0, events: Vec::new(), profile, stand_in: None };
         let target = browser.call("Target.createTarget", json!({ "url": "about:blank" }));
         let attached = browser.call("Target.attachToTarget", json!({ "targetId": target["targetId"], "flatten": true }));
         browser.session = attached["sessionId"].as_str().expect("a session has an id").to_owned();
@@ -158,6 +161,36 @@ impl Browser {
         }
     }
 
+    /// Has `html` answer for every address like `pattern`, in this window and in those that are opened from it.
+    pub(crate) fn stands_in(&mut self, pattern: &'static str, html: &'static str) {
+        self.stand_in = Some((pattern, html));
+        // A window that is opened waits until it is told to go on, so that nothing it asks for is missed.
+        let attach = json!({ "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true });
+        // Windows belong to the browser and not to who opened them.
+        self.in_window("", |browser| browser.call("Target.setAutoAttach", attach));
+    }
+
+    /// The window that `open` has the page open.
+    pub(crate) fn window_of(&mut self, open: impl FnOnce(&mut Self)) -> String {
+        open(self);
+        let is_window =
+            |event: &Value| event["method"] == "Target.attachedToTarget" && event["params"]["targetInfo"]["type"] == "page";
+        self.until(is_window);
+        let event = self.events.iter().rev().find(|event| is_window(event)).expect("it was opened");
+        let window = event["params"]["sessionId"].as_str().expect("a session has an id").to_owned();
+        let is_loaded = |event: &Value| event["method"] == "Page.loadEventFired" && event["sessionId"] == window.as_str();
+        self.until(is_loaded);
+        window
+    }
+
+    /// Does something in another window than the one that was opened first.
+    pub(crate) fn in_window<T>(&mut self, window: &str, act: impl FnOnce(&mut Self) -> T) -> T {
+        let own = std::mem::replace(&mut self.session, window.to_owned());
+        let done = act(self);
+        self.session = own;
+        done
+    }
+
     /// Errors and warnings of the console, and exceptions nobody caught, since the page was opened.
     pub(crate) fn complaints(&self) -> Vec<String> {
         let of = |method: &'static str| self.events.iter().filter(move |event| event["method"] == method);
@@ -181,21 +214,54 @@ impl Browser {
     }
 
     fn call(&mut self, method: &str, params: Value) -> Value {
+        let id = self.send(&self.session.clone(), method, params);
+        loop {
+            let message = self.message();
+            if message["id"] == id {
+                assert!(message["error"].is_null(), "{method}: {}", message["error"]);
+                return message["result"].clone();
+            }
+            self.stand_in_for(&message);
+            self.events.push(message);
+        }
+    }
+
+    fn send(&mut self, session: &str, method: &str, params: Value) -> u64 {
         self.calls += 1;
         let mut message = json!({ "id": self.calls, "method": method, "params": params });
-        if !self.session.is_empty() {
-            message["sessionId"] = json!(self.session);
+        if !session.is_empty() {
+            message["sessionId"] = json!(session);
         }
         let mut bytes = message.to_string().into_bytes();
         bytes.push(0);
         self.input.write_all(&bytes).expect("the browser listens");
-        loop {
-            let message = self.message();
-            if message["id"] == self.calls {
-                assert!(message["error"].is_null(), "{method}: {}", message["error"]);
-                return message["result"].clone();
-            }
-            self.events.push(message);
+        self.calls
+    }
+
+    /// Waits for an event, if it has not come yet.
+    fn until(&mut self, is_it: impl Fn(&Value) -> bool) {
+        while !self.events.iter().any(&is_it) {
+            let event = self.message();
+            self.stand_in_for(&event);
+            self.events.push(event);
+        }
+    }
+
+    /// Has a window that waits go on, and answers requests in the place of whom they are for. What the browser says to that is passed over.
+    fn stand_in_for(&mut self, message: &Value) {
+        let Some((pattern, html)) = self.stand_in else { return };
+        let session = message["sessionId"].as_str().unwrap_or_default();
+        if message["method"] == "Fetch.requestPaused" {
+            let (request, header) = (&message["params"]["requestId"], json!({ "name": "Content-Type", "value": "text/html" }));
+            let body = base64(html.as_bytes());
+            let answer = json!({ "requestId": request, "responseCode": 200, "responseHeaders": [header], "body": body });
+            self.send(session, "Fetch.fulfillRequest", answer);
+        }
+        if message["method"] == "Target.attachedToTarget" && message["params"]["waitingForDebugger"] == true {
+            let window = message["params"]["sessionId"].as_str().unwrap_or_default();
+            self.send(window, "Page.enable", json!({}));
+            self.send(window, "Fetch.enable", json!({ "patterns": [{ "urlPattern": pattern }] }));
+            self.send(window, "Runtime.runIfWaitingForDebugger", json!({}));
         }
     }
 
@@ -212,6 +278,20 @@ impl Drop for Browser {
         let _ = self.child.wait();
         let _ = std::fs::remove_dir_all(&self.profile);
     }
+}
+
+/// As the protocol wants bytes.
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for three in bytes.chunks(3) {
+        let bits = three.iter().fold(0_usize, |bits, byte| (bits << 8) | usize::from(*byte)) << (8 * (3 - three.len()));
+        for place in 0..4 {
+            let letter = LETTERS[(bits >> (18 - 6 * place)) & 63];
+            text.push(if place > three.len() { '=' } else { char::from(letter) });
+        }
+    }
+    text
 }
 
 fn read_messages(output: ChildStdout) -> Receiver<Value> {

@@ -105,9 +105,18 @@ fn runs_are_listed_and_their_files_served() {
     let files = server.json("/api/runs/job/files").1;
     let names: Vec<&str> = files["files"].as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap()).collect();
     assert_eq!(names, ["report.html", "report.json", "timeline.pftrace"]);
-    for page in
-        ["/", "/runs/job/", "/assets/home.js", "/assets/run.js", "/assets/dom.js", "/assets/perfetto.js", "/assets/serve.css"]
-    {
+    for page in [
+        "/",
+        "/runs/job/",
+        "/assets/home.js",
+        "/assets/run.js",
+        "/assets/calls.js",
+        "/assets/tree.js",
+        "/assets/tree_rows.js",
+        "/assets/dom.js",
+        "/assets/perfetto.js",
+        "/assets/serve.css",
+    ] {
         assert_eq!(code(&server.asked("GET", page, "").0), 200, "{page}");
     }
 }
@@ -155,6 +164,47 @@ fn kernels_of_a_step_are_read_from_the_trace() {
 }
 
 #[test]
+fn call_trees_are_read_from_the_trace_and_add_up() {
+    let root = reported();
+    let server = Server::over(&root.path().join("runs"), &[]);
+    let operators = server.json("/api/runs/job/operators?rank=1&kind=operator&limit=1000").1;
+    let rows = operators["operators"].as_array().unwrap();
+    assert!(!rows.is_empty() && operators["count"] == rows.len(), "{operators}");
+    assert_eq!(server.json("/api/runs/job").0, 404);
+    for row in rows {
+        let name = row["name"].as_str().unwrap();
+        let tree = server.json(&format!("/api/runs/job/tree?rank=1&operator={}", encoded(name))).1;
+        let number = |of: &Value, key: &str| of[key].as_i64().unwrap_or_else(|| panic!("{key} of {of}"));
+        let nodes = tree["callees"].as_array().unwrap_or_else(|| panic!("{tree}"));
+        assert_eq!(number(row, "calls"), number(&tree, "instances") + number(&tree, "nested"), "{name}");
+        for key in ["total_ns", "launched", "device_ns"] {
+            assert_eq!(
+                (row[key].clone(), row[key].clone()),
+                (nodes[0][key].clone(), tree["callers"][0][key].clone()),
+                "{name}"
+            );
+        }
+        let own: i64 = nodes.iter().map(|node| number(node, "self_ns") + number(&node["left_out"], "total_ns")).sum();
+        assert_eq!(own, number(&nodes[0], "total_ns"), "{name}");
+        // In steps there are as many calls as in all, but for those between steps.
+        let of_step = |step: u32| server.json(&format!("/api/runs/job/tree?rank=1&step={step}&operator={}", encoded(name))).1;
+        let in_steps: i64 = (0..3).map(|step| of_step(step)["instances"].as_i64().unwrap_or(0)).sum();
+        assert!(in_steps <= number(&tree, "instances"), "{name}: {in_steps}");
+    }
+    let small =
+        server.json(&format!("/api/runs/job/tree?rank=1&limit=1&operator={}", encoded(rows[0]["name"].as_str().unwrap()))).1;
+    assert_eq!(small["callees"].as_array().map(Vec::len), Some(1), "{small}");
+    // The rank that is asked about where nobody says another is the one that the report names first.
+    let card = server.json("/api/runs").1["runs"][0].clone();
+    assert!(card["rank"].as_u64().is_some_and(|rank| rank < 2), "{card}");
+}
+
+/// As a value of a query.
+fn encoded(name: &str) -> String {
+    name.bytes().map(|byte| format!("%{byte:02x}")).collect()
+}
+
+#[test]
 fn what_is_asked_in_vain_has_a_reason() {
     let root = reported();
     let runs = root.path().join("runs");
@@ -164,6 +214,10 @@ fn what_is_asked_in_vain_has_a_reason() {
         ("/api/runs/job/kernels?rank=1&step=99", 404, "no_step"),
         ("/api/runs/job/kernels?rank=x", 400, "bad_query"),
         ("/api/runs/other/files", 404, "no_run"),
+        ("/api/runs/job/tree?rank=1&operator=no+such", 404, "no_operator"),
+        ("/api/runs/job/tree?rank=7&operator=no+such", 404, "no_rank"),
+        ("/api/runs/job/tree?rank=1&step=99&operator=no+such", 404, "no_step"),
+        ("/api/runs/job/operators?rank=1&step=99", 404, "no_step"),
     ] {
         let (code, said) = server.json(target);
         assert_eq!((code, said["error"].as_str()), (status, Some(error)), "{target}: {said}");
@@ -174,6 +228,8 @@ fn what_is_asked_in_vain_has_a_reason() {
     let (code, said) = server.json("/api/runs/job/kernels?rank=1&step=1");
     assert_eq!((code, said["error"].as_str()), (404, Some("no_traces")), "{said}");
     assert!(said["reason"].as_str().unwrap().contains("--traces"), "{said}");
+    let (code, said) = server.json("/api/runs/job/tree?rank=1&operator=f");
+    assert_eq!((code, said["error"].as_str()), (404, Some("no_traces")), "{said}");
     let again = Server::over(&runs, &["--traces", &moved.display().to_string()]);
     assert_eq!(again.json("/api/runs/job/kernels?rank=1&step=1").0, 200);
 }
