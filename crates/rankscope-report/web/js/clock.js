@@ -5,7 +5,9 @@ import { nodeWords } from "./clock/reading.js";
 import { given } from "./given.js";
 import { drawOne, openHouse } from "./house.js";
 import { prepared } from "./pure/series.js";
+import { drawWays } from "./ways.js";
 
+drawWays(false);
 const placed = given.filter((node) => node.x.length > 0).map(prepared);
 
 if (placed.length > 0) {

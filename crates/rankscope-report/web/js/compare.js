@@ -15,6 +15,9 @@ import { ranksCompared, wordsOf } from "./compare/selected.js";
 import { select } from "./controls.js";
 import { given } from "./given.js";
 import { drawOne, foldSections, openHouse } from "./house.js";
+import { drawWays } from "./ways.js";
+
+drawWays(false);
 
 const COMPARED = { tiles: drawSummaryTiles, verdicts: drawVerdicts, waterfall: drawWaterfall, strips: drawStrips, ranking: drawRanking, distributions: drawDistributions, collectives: drawMoved, structure: drawStructure, plots: drawPlots, metrics: drawAllMetrics, definitions: drawDefinitions };
 

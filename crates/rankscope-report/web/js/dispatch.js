@@ -7,6 +7,9 @@ import { drawTraffic } from "./dispatch/traffic.js";
 import { given } from "./given.js";
 import { drawOne, foldSections, openHouse } from "./house.js";
 import { formatCount, plural } from "./pure/format.js";
+import { drawWays } from "./ways.js";
+
+drawWays(false);
 
 const PLANNED = { loads: drawLoads, traffic: drawTraffic, strips: drawDocuments, ranks: drawRanks };
 

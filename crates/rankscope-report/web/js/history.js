@@ -4,6 +4,9 @@ import { given } from "./given.js";
 import { DASH, formatCount, formatRate, formatTime } from "./pure/format.js";
 import { extent } from "./pure/scale.js";
 import { table } from "./table.js";
+import { drawWays } from "./ways.js";
+
+drawWays(false);
 
 const WIDTH = 260;
 const HEIGHT = 34;

@@ -17,6 +17,7 @@ import { drawSteps } from "./report/steps.js";
 import { drawTables } from "./report/tables.js";
 import { drawTime } from "./report/time.js";
 import { drawWhy } from "./report/why.js";
+import { drawWays } from "./ways.js";
 
 const SECTIONS = { answers: drawAnswers, strip: drawStrip, help: drawHelp, time: drawTime, steps: drawSteps, late: drawLate, why: drawWhy, path: drawPath, collectives: drawCollectives, rank: drawRank, tables: drawTables, clocks: drawClocks, files: drawFiles };
 
@@ -25,6 +26,7 @@ function drawReport(doc) {
   foldSections(Object.fromEntries(Object.entries(BRIEFS).map(([id, brief]) => [id, document.getElementById(id) && brief(doc)])));
 }
 
+drawWays(true);
 if (given !== null) {
   const doc = reportOf(given);
   // Many ranks share the width: what is as high as they are many stands side by side.

@@ -6,6 +6,9 @@ import { records } from "./pure/packed.js";
 import { drawFound } from "./validation/found.js";
 import { drawJudged } from "./validation/ranks.js";
 import { drawRules } from "./validation/rules.js";
+import { drawWays } from "./ways.js";
+
+drawWays(false);
 
 const checked = { ...given, ranks: records(given.ranks), findings: records(given.findings) };
 const VALIDATED = { rules: drawRules, "findings-of-rules": drawFound, ranks: drawJudged };

@@ -4,6 +4,7 @@ import { absent, empty, h, lead, levelBar, section } from "../dom.js";
 import { cuts } from "../given.js";
 import { formatBytes, formatCount, formatTime } from "../pure/format.js";
 import { extent } from "../pure/scale.js";
+import { servedRun, treeAddress } from "../pure/served_run.js";
 import { selection } from "../selection.js";
 import { table } from "../table.js";
 
@@ -30,7 +31,7 @@ export function drawRank(doc) {
 function rankDetail(rank, ofJob) {
   const work = rank.accounting === "host" ? "operators" : "kernels and copies";
   const [kernels, whose] = rank.kernels.length > 0 ? [rank.kernels, `rank ${rank.rank}`] : [ofJob, "all ranks together"];
-  const parts = kernels.length > 0 ? [kernelLead(kernels, whose, work), ...searched(kernelTable(kernels, whose), `Search ${work} of ${whose}`)] : [empty(`No ${work} were found in the trace of rank ${rank.rank}.`)];
+  const parts = kernels.length > 0 ? [kernelLead(kernels, whose, work), ...searched(kernelTable(kernels, whose, treesOfHost(rank)), `Search ${work} of ${whose}`)] : [empty(`No ${work} were found in the trace of rank ${rank.rank}.`)];
   if (rank.copies.length > 0) parts.push(h("h3", {}, "Copies and fills"), copyTable(rank));
   return parts;
 }
@@ -43,7 +44,13 @@ function kernelLead(kernels, whose, work) {
   return lead(`The ${work} of ${whose} by name. Durations are summed, so work that runs at the same time counts twice.${cut}`);
 }
 
-function kernelTable(kernels, whose) {
+// Where the page is served, operators of a host lead to their call trees.
+function treesOfHost({ accounting, rank }) {
+  const run = accounting === "host" ? servedRun(location.href) : null;
+  return (name) => treeAddress(run, name, rank);
+}
+
+function kernelTable(kernels, whose, tree) {
   const [, most] = extent(kernels.map((k) => k.total_ns));
   const css = (k) => KERNEL_CLASSES[k.class] ?? "idle";
   return table({
@@ -51,7 +58,7 @@ function kernelTable(kernels, whose) {
     rows: kernels,
     limit: 10,
     columns: [
-      { head: "Name", csv: "name", text: true, class: "mono", key: (k) => k.name, cell: (k) => h("span", { class: "clamp", title: k.name }, k.name) },
+      { head: "Name", csv: "name", text: true, class: "mono", key: (k) => k.name, cell: (k) => h(tree(k.name) === null ? "span" : "a", { class: "clamp", href: tree(k.name), title: k.name }, k.name) },
       { head: "Class", csv: "class", text: true, key: (k) => k.class, cell: (k) => h("span", { style: { whiteSpace: "nowrap" } }, h("span", { class: `swatch ${css(k)}` }), k.class) },
       { head: "Count", csv: "count", key: (k) => k.count, cell: (k) => formatCount(k.count) },
       { head: "Time", csv: "total_ns", key: (k) => k.total_ns, cell: (k) => formatTime(k.total_ns) },
