@@ -190,6 +190,7 @@ const VALIDATION: Kind = Kind {
     sections: &[
         Section { id: "rules", heading: "Rules", link: "Rules" },
         Section { id: "findings-of-rules", heading: "What was found", link: "Found" },
+        Section { id: "gaps", heading: "Gaps over time", link: "Gaps" },
         Section { id: "ranks", heading: "Ranks", link: "Ranks" },
     ],
     answers: false,

@@ -4,6 +4,7 @@ import { drawOne, foldSections, openHouse } from "./house.js";
 import { formatCount, plural } from "./pure/format.js";
 import { records } from "./pure/packed.js";
 import { drawFound } from "./validation/found.js";
+import { drawGaps } from "./validation/gaps.js";
 import { drawJudged } from "./validation/ranks.js";
 import { drawRules } from "./validation/rules.js";
 import { drawWays } from "./ways.js";
@@ -11,7 +12,7 @@ import { drawWays } from "./ways.js";
 drawWays(false);
 
 const checked = { ...given, ranks: records(given.ranks), findings: records(given.findings) };
-const VALIDATED = { rules: drawRules, "findings-of-rules": drawFound, ranks: drawJudged };
+const VALIDATED = { rules: drawRules, "findings-of-rules": drawFound, gaps: drawGaps, ranks: drawJudged };
 
 function wordsOf({ rank }) {
   const one = checked.ranks.find((known) => known.rank === rank);

@@ -3,6 +3,7 @@ import { select } from "../controls.js";
 import { absent, empty, h, lead, levelBar, section } from "../dom.js";
 import { pickRank } from "../pick.js";
 import { formatTime } from "../pure/format.js";
+import { concerns } from "../pure/gaps.js";
 import { extent } from "../pure/scale.js";
 import { selection } from "../selection.js";
 import { table } from "../table.js";
@@ -16,7 +17,7 @@ export function drawFound({ findings }) {
   const shown = lead("");
   const filter = () => {
     const { rule, rank } = wanted;
-    drawn.filter(rule === "" && rank === null ? null : (one) => (rule === "" || one.rule === rule) && (rank === null || one.rank === rank || one.other === rank));
+    drawn.filter(rule === "" && rank === null ? null : (one) => (rule === "" || one.rule === rule) && (rank === null || concerns(one, rank)));
     shown.textContent = rank === null ? "The gravest first. Select a rank to see what concerns it alone." : `What concerns rank ${rank}. Escape shows all.`;
   };
   const rules = [...new Set(findings.map((one) => one.rule))];
