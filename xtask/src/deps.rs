@@ -158,6 +158,8 @@ const EDGES: &[Edge] = &[
     ("rankscope-pipeline", "rankscope-hang", "judges dumps"),
     ("rankscope-pipeline", "rankscope-live", "what pages of ranks say together"),
     ("rankscope-pipeline", "rankscope-recording", "reads those pages"),
+    ("rankscope-otlp", "rankscope-formats", "protobuf's wire format"),
+    ("rankscope-otlp", "rankscope-report", "the figures that it sends, and which letters steer a terminal"),
     ("rankscope-top", "rankscope-document", "draws it"),
     ("rankscope-top", "rankscope-report", "figures and alarms in words"),
     ("rankscope-live", "rankscope-recording", "pages of ranks"),
@@ -278,6 +280,7 @@ const DEV_EDGES: &[Edge] = &[
     ("rankscope-part-files", "rankscope-formats", "tests read the testkit's files"),
     ("rankscope-answers", "rankscope-collectives", "tests make jobs of collectives"),
     ("rankscope-answers", "rankscope-trace", "tests number spans"),
+    ("rankscope-otlp", "rankscope-document", "tests have jobs in figures"),
     ("rankscope-witness", "rankscope-hang", "tests have understood what was answered"),
 ];
 

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use crate::error::Error;
+use crate::watcher::Watching;
 
 /// The `rankscope` program: the words that start it, of which the first is a path.
 #[derive(Clone, Debug)]
@@ -72,10 +73,11 @@ impl Executable {
         self.with(std::iter::once("hang".into()).chain(evidence.iter().cloned()))
     }
 
-    /// The words of a process that watches the job in the run directory `run` until it is ended, with what its shell runs for an alarm.
-    pub(crate) fn watch(&self, run: &Path, exec: Option<&str>) -> Vec<OsString> {
-        let exec = exec.into_iter().flat_map(|exec| ["--exec".into(), exec.into()]);
-        self.with(["watch".into(), run.into(), "--wait".into(), "10years".into()].into_iter().chain(exec))
+    /// The words of a process that watches the job in the run directory `run` until it is ended, as `watching` says.
+    pub(crate) fn watch(&self, run: &Path, watching: &Watching) -> Vec<OsString> {
+        let told = [("--exec", &watching.exec), ("--metrics-otlp", &watching.metrics_otlp)];
+        let told = told.into_iter().filter_map(|(option, value)| Some([option.into(), value.as_ref()?.into()])).flatten();
+        self.with(["watch".into(), run.into(), "--wait".into(), "10years".into()].into_iter().chain(told))
     }
 
     /// The words of a process that keeps the last `last` of the run directory `run`, reports on it, and says so in JSON.
@@ -128,5 +130,8 @@ mod tests {
         assert_eq!(elsewhere[0], "start.py");
         assert_eq!(elsewhere[elsewhere.len() - 2..], ["/bin/python", "start.py"]);
         assert_eq!(script.agent(), ["/bin/python", "start.py", "agent"]);
+        let watching = Watching { exec: None, metrics_otlp: Some("http://c:4318".to_owned()) };
+        let watch = script.watch("a-run".as_ref(), &watching);
+        assert_eq!(watch[2..], ["watch", "a-run", "--wait", "10years", "--metrics-otlp", "http://c:4318"]);
     }
 }

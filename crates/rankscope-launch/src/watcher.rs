@@ -27,6 +27,8 @@ use crate::notice::{Notice, Observer};
 pub struct Watching {
     /// What the shell runs for each alarm.
     pub exec: Option<String>,
+    /// Where figures of it are pushed to: a collector of OpenTelemetry.
+    pub metrics_otlp: Option<String>,
 }
 
 /// Somebody who watches.
@@ -71,7 +73,7 @@ fn try_start(watching: &Watching, directory: &Directory, observer: Arc<dyn Obser
     let own = Executable::own()?;
     let mut command = own.tied();
     // A group of its own, which no signal of the terminal reaches: it shall see the job's end.
-    command.args(own.watch(directory.path(), watching.exec.as_deref())).process_group(0);
+    command.args(own.watch(directory.path(), watching)).process_group(0);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
     let mut child = command.spawn().map_err(Error::NoProcess)?;
     let said = child.stdout.take();

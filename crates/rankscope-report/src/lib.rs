@@ -54,7 +54,7 @@ pub use html::html;
 pub use json::{Layout, json, write_comparison, write_history, write_json};
 pub use live::{alarm_line, live_terminal};
 pub use markdown::report_markdown;
-pub use metrics::live_metrics;
+pub use metrics::{Figure, FigureKind, FigurePoint, FigureUnit, LiveCounts, live_figures, live_metrics};
 pub use snapshot::snapshot_terminal;
 pub use spans::spans_terminal;
 pub use tables::{Lack, TableView, lacks, operators, table};

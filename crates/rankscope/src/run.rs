@@ -23,6 +23,7 @@ use rankscope_report::steers;
 
 use crate::config;
 use crate::output::{self, Format};
+use crate::watch::otlp_place;
 pub(crate) use job::JobArgs;
 pub(crate) use summary::ranks;
 
@@ -52,6 +53,9 @@ pub(crate) struct Args {
     /// Have the shell run this for each alarm, as `rankscope watch --exec` does; watches
     #[arg(long, value_name = "CMD")]
     on_alarm: Option<String>,
+    /// Push figures of the job to a collector of OpenTelemetry, as `rankscope watch --metrics-otlp` does; watches
+    #[arg(long, value_name = "URL", value_parser = otlp_place)]
+    metrics_otlp: Option<String>,
     /// Have ranks that record themselves keep only the last DURATION, as 60s or 5min, in a ring. When an alarm is raised, the job stands
     /// still (--on-hang), or SIGUSR2 comes to this process, that of all ranks is kept in incidents/ of the run, aligned and reported,
     /// while the job goes on; watches. `rankscope trigger RUN --last` does so by hand
@@ -110,6 +114,7 @@ fn request(args: Args) -> Result<Request> {
     // What is wrong with the settings is the agents' to say.
     let settings = config::settings(config::From::default())?;
     let environment = environment(&args)?;
+    let watches = args.watch || args.on_alarm.is_some() || args.ring.is_some() || args.metrics_otlp.is_some();
     Ok(Request {
         command: args.command,
         ranks: args.job.ranks,
@@ -125,7 +130,7 @@ fn request(args: Args) -> Result<Request> {
         profile: args.profile,
         on_hang: args.on_hang,
         ring: args.ring,
-        watch: (args.watch || args.on_alarm.is_some() || args.ring.is_some()).then_some(Watching { exec: args.on_alarm }),
+        watch: watches.then_some(Watching { exec: args.on_alarm, metrics_otlp: args.metrics_otlp }),
         counters: args.counters.map(|hz| Counting { hz: hz.get() }),
         report: !args.no_report,
         grace: args.job.grace(),

@@ -2,6 +2,8 @@
 
 mod exec;
 mod metrics;
+#[cfg_attr(not(feature = "otlp"), path = "watch/no_otlp.rs")]
+mod otlp;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -12,7 +14,7 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 use anyhow::Result;
 use rankscope_document::LiveAlarm;
 use rankscope_pipeline::{AlarmLog, LiveJob};
-use rankscope_report::alarm_line;
+use rankscope_report::{LiveCounts, alarm_line};
 
 use crate::ending::stop_switch;
 use crate::exit::ExitCode;
@@ -20,6 +22,8 @@ use crate::output::{self, Format};
 use crate::pace::{PAUSE_MAX, pause};
 use exec::Hook;
 use metrics::Metrics;
+use otlp::Otlp;
+pub(crate) use otlp::place as otlp_place;
 
 /// Say when a rank of a running job becomes late, steps become slow, or nothing moves.
 ///
@@ -41,6 +45,11 @@ pub(crate) struct Args {
     /// Write figures for Prometheus into this file at each look, as for the node exporter's textfile collector
     #[arg(long, value_name = "FILE")]
     metrics_file: Option<PathBuf>,
+    /// Push the same figures to a collector of OpenTelemetry, as http://HOST:4318, every ten seconds: OTLP over HTTP. `env` takes the address
+    /// from OTEL_EXPORTER_OTLP_METRICS_ENDPOINT or OTEL_EXPORTER_OTLP_ENDPOINT. Headers, time-out, compression, interval and attributes are those of the
+    /// other OTEL_ variables in any case
+    #[arg(long, value_name = "URL", value_parser = otlp_place)]
+    metrics_otlp: Option<String>,
     /// Between two looks
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = every)]
     every: Duration,
@@ -59,20 +68,15 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         log: AlarmLog::open(&args.run)?,
         hook: args.exec.as_ref().map(|command| Hook::new(command)),
         metrics: Metrics::start(args.metrics, args.metrics_file.clone())?,
+        otlp: args.metrics_otlp.as_ref().map(|place| Otlp::start(place, &args.run)).transpose()?,
+        counts: LiveCounts::default(),
         format: args.format,
     };
-    watcher.tell(&watcher.log.left_behind())?;
-    let (mut seen_at, mut has_seen) = (Instant::now(), false);
-    while !stop.load(Ordering::Relaxed) {
-        let began = Instant::now();
-        if watcher.look()? {
-            (seen_at, has_seen) = (began, true);
-        } else if seen_at.elapsed() >= args.wait {
-            return if has_seen { Ok(ExitCode::SUCCESS) } else { Err(no_pages(args).into()) };
-        }
-        rest(pause(args.every, began.elapsed()), &stop);
+    let ended = watcher.stay(args, &stop);
+    if let Some(otlp) = watcher.otlp {
+        otlp.end(&watcher.counts);
     }
-    Ok(ExitCode::SUCCESS)
+    ended
 }
 
 fn no_pages(args: &Args) -> rankscope_pipeline::Error {
@@ -84,10 +88,28 @@ struct Watcher {
     log: AlarmLog,
     hook: Option<Hook>,
     metrics: Metrics,
+    otlp: Option<Otlp>,
+    counts: LiveCounts,
     format: Format,
 }
 
 impl Watcher {
+    /// Watches until the job is over or somebody ends it.
+    fn stay(&mut self, args: &Args, stop: &AtomicBool) -> Result<ExitCode> {
+        self.tell(&self.log.left_behind())?;
+        let (mut seen_at, mut has_seen) = (Instant::now(), false);
+        while !stop.load(Ordering::Relaxed) {
+            let began = Instant::now();
+            if self.look()? {
+                (seen_at, has_seen) = (began, true);
+            } else if seen_at.elapsed() >= args.wait {
+                return if has_seen { Ok(ExitCode::SUCCESS) } else { Err(no_pages(args).into()) };
+            }
+            rest(pause(args.every, began.elapsed()), stop);
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
     /// Looks once. Whether any rank lives: a job that was killed leaves pages behind, of which none does.
     fn look(&mut self) -> Result<bool> {
         let look = match self.job.look() {
@@ -95,8 +117,13 @@ impl Watcher {
             looked => looked?,
         };
         self.tell(&look.news)?;
-        self.metrics.take(&look.document);
-        Ok(!look.document.ranks.is_empty())
+        self.counts.pushes_lost = self.otlp.as_ref().map_or(0, Otlp::lost);
+        self.metrics.take(&look.document, &self.counts);
+        let lives = !look.document.ranks.is_empty();
+        if let Some(otlp) = &mut self.otlp {
+            otlp.take(look.document, &self.counts);
+        }
+        Ok(lives)
     }
 
     /// Writes alarms down, passes them on and prints them.
@@ -106,7 +133,12 @@ impl Watcher {
             if let Err(error) = self.log.add(alarm) {
                 output::remark(&format!("rankscope: an alarm could not be written down: {error:#}"));
             }
-            self.hook.iter_mut().for_each(|hook| hook.call(alarm));
+            self.counts.hear(alarm);
+            if let Some(hook) = &mut self.hook
+                && !hook.call(alarm)
+            {
+                self.counts.commands_left_out += 1;
+            }
             output::answer(&self.said(alarm)?)?;
         }
         Ok(())

@@ -123,8 +123,8 @@ fn path_in(run: &Path) -> PathBuf {
     run.join(".lease")
 }
 
-/// The name of this host.
-pub(crate) fn host() -> String {
+/// The name of this host; `unknown` where the system does not tell.
+pub fn host() -> String {
     let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     // A name has no spaces, and an empty one would not be read back.
     name.split_whitespace().next().unwrap_or("unknown").to_owned()

@@ -29,7 +29,7 @@ use crate::{Error, StoredRun, is_file, now_unix_ns};
 pub(crate) use attempts::{Aside, newest_attempt, set_aside};
 pub use ends::{Ending, FirstFailure, RankEnd, settle_ends};
 pub use files::FileCheck;
-pub(crate) use lease::host;
+pub use lease::host;
 pub use lock::LockKind;
 pub(crate) use lock::WriterLock;
 use manifest::Document;

@@ -25,17 +25,21 @@ impl Hook {
         Self { command: command.to_owned(), running: Vec::new() }
     }
 
-    /// Runs it for `alarm`; what keeps it from running is said.
-    pub(super) fn call(&mut self, alarm: &LiveAlarm) {
+    /// Runs it for `alarm`; what keeps it from running is said. Whether it runs.
+    pub(super) fn call(&mut self, alarm: &LiveAlarm) -> bool {
         self.running.retain_mut(|(child, since)| is_left(child, *since));
         if self.running.len() >= RUNNING_MAX {
             output::remark(&format!("rankscope: --exec is left out, as {RUNNING_MAX} of them still run"));
-            return;
+            return false;
         }
         match self.spawned(alarm) {
             Ok(child) => self.running.push((child, Instant::now())),
-            Err(error) => output::remark(&format!("rankscope: --exec cannot be run: {error}")),
+            Err(error) => {
+                output::remark(&format!("rankscope: --exec cannot be run: {error}"));
+                return false;
+            }
         }
+        true
     }
 
     fn spawned(&self, alarm: &LiveAlarm) -> std::io::Result<Child> {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use rankscope_document::LiveDocument;
-use rankscope_report::live_metrics;
+use rankscope_report::{LiveCounts, live_metrics};
 use rankscope_serve::{Method, Refusal, Request, Response};
 
 use crate::output;
@@ -42,8 +42,8 @@ impl Metrics {
     }
 
     /// Takes a look.
-    pub(super) fn take(&mut self, document: &LiveDocument) {
-        let text = live_metrics(document);
+    pub(super) fn take(&mut self, document: &LiveDocument, counts: &LiveCounts) {
+        let text = live_metrics(document, counts);
         if let Some(Err(error)) = self.file.as_ref().map(|file| written(file, &text))
             && !std::mem::replace(&mut self.is_told, true)
         {

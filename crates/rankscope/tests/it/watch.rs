@@ -77,6 +77,84 @@ fn a_slow_rank_raises_an_alarm_that_is_written_down_passed_on_and_measured() {
     assert!(report.status.success(), "{}", String::from_utf8_lossy(&report.stderr));
 }
 
+/// The fields of messages that `path` leads to, as bytes.
+#[cfg(feature = "otlp")]
+fn fields(message: &[u8], path: &[u32]) -> Vec<Vec<u8>> {
+    let Some((first, rest)) = path.split_first() else { return vec![message.to_vec()] };
+    let such = rankscope_formats::wire::Fields::of(message).map(Result::unwrap).filter(|(field, _)| field == first);
+    such.flat_map(|(_, value)| fields(value.bytes(), rest)).collect()
+}
+
+/// A collector that takes so many requests, and then is gone.
+#[cfg(feature = "otlp")]
+fn collector(listener: TcpListener, count: usize) -> std::thread::JoinHandle<Vec<Vec<u8>>> {
+    use std::io::{BufRead as _, BufReader};
+    let take = move |connection: std::io::Result<TcpStream>| {
+        let mut reader = BufReader::new(connection.unwrap());
+        let head: Vec<String> = reader.by_ref().lines().map(Result::unwrap).take_while(|line| !line.is_empty()).collect();
+        assert_eq!(head[0], "POST /v1/metrics HTTP/1.1");
+        let length = head.iter().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok()).unwrap();
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body).unwrap();
+        let fine = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+        reader.get_mut().write_all(fine).unwrap();
+        body
+    };
+    std::thread::spawn(move || listener.incoming().take(count).map(take).collect())
+}
+
+#[test]
+#[cfg(feature = "otlp")]
+fn a_collector_is_pushed_the_figures_of_prometheus_and_may_be_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let (run, figures) = (folder.path().join("run"), folder.path().join("job.prom"));
+    let (out, file) = (run.display().to_string(), figures.display().to_string());
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let place = format!("http://{}", listener.local_addr().unwrap());
+    let collector = collector(listener, 4);
+    let demo = Running::start(command(&["demo", "--live", "--seconds", "6", "--out", &out]));
+    wait_for("a page", || fs::read_dir(run.join("live")).is_ok_and(|pages| pages.count() == 4));
+    let words = ["watch", &out, "--metrics-otlp", &place, "--metrics-file", &file, "--every", "200ms", "--wait", "1s"];
+    let mut watch = command(&words);
+    watch.env("OTEL_METRIC_EXPORT_INTERVAL", "200").env("OTEL_RESOURCE_ATTRIBUTES", "team=a%20b");
+    let watcher = Running::start(watch);
+    let bodies = collector.join().unwrap();
+    let ended = watcher.ended();
+    assert!(ended.status.success() && demo.ended().status.success());
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(said.matches("does not answer").count(), 1, "{said}");
+    assert!(said.contains(" looks at the job did not get there"), "{said}");
+
+    let last = bodies.last().unwrap();
+    let text = |field: Vec<u8>| String::from_utf8(field).unwrap();
+    let names: Vec<String> = fields(last, &[1, 2, 2, 1]).into_iter().map(text).collect();
+    let file = fs::read_to_string(figures).unwrap();
+    let told: Vec<&str> = file.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect();
+    assert!(names.len() >= 8 && names.iter().all(|name| told.contains(&name.as_str())), "{names:?} of {told:?}");
+    let attributes: Vec<(String, String)> = fields(last, &[1, 1, 1])
+        .iter()
+        .map(|pair| (text(fields(pair, &[1]).remove(0)), text(fields(pair, &[2, 1]).remove(0))))
+        .collect();
+    let said = |name: &str| attributes.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+    let manifest: Value = serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap();
+    assert_eq!(said("rankscope.run.id"), manifest["run_id"].as_str(), "{attributes:?}");
+    assert_eq!((said("service.name"), said("team")), (Some("rankscope"), Some("a b")));
+}
+
+#[test]
+#[cfg(feature = "otlp")]
+fn what_is_no_collector_is_refused_before_anything_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = folder.path().join("ran").display().to_string();
+    for place in ["collector:4318", "http://me:secret@collector:4318"] {
+        let refused = command(&["run", "--metrics-otlp", place, "--", "touch", &ran]).current_dir(&folder).output().unwrap();
+        let said = String::from_utf8_lossy(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(2), "{said}");
+        assert!(said.contains("--metrics-otlp"), "{said}");
+    }
+    assert!(!Path::new(&ran).exists());
+}
+
 #[test]
 fn a_job_that_never_tells_of_itself_is_waited_for_and_then_said() {
     let folder = tempfile::tempdir().unwrap();
