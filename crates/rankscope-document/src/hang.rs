@@ -45,6 +45,25 @@ vocabulary! {
     }
 }
 
+/// What NCCL's RAS service told by itself, as `rankscope hang --follow --format json` writes it between documents, schema 1.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HangEvent {
+    /// Version of this layout: 1.
+    pub schema: u32,
+    /// What has become of a process: `PEER_NEW`, `PEER_DEAD`, or another word of NCCL's.
+    pub event: String,
+    /// When, as the service's host reads its clock.
+    pub said_at: String,
+    /// The rank that it is; null where that is not known.
+    pub rank: Option<u32>,
+    /// The host of the process, as NCCL knows it.
+    pub host: Option<String>,
+    /// Its number there.
+    pub pid: Option<u64>,
+    /// What else is said.
+    pub details: String,
+}
+
 /// Why a job stands still. What is not known is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HangDocument {

@@ -68,7 +68,7 @@ pub use dispatch::{DispatchDocument, DispatchRank, DispatchedDocument};
 pub use doctor::{DoctorDocument, DoctorFinding, DoctorStanding, DoctorTopic};
 pub use from_traces::{BoundEnd, ClockFlip, EstimatedClock, FlippedAnswer, FromTracesDocument};
 pub use hang::{
-    HangCall, HangDocument, HangKind, HangRank, HangRoot, HangSource, HangStack, HangVerdict, HangWait, HangWitness,
+    HangCall, HangDocument, HangEvent, HangKind, HangRank, HangRoot, HangSource, HangStack, HangVerdict, HangWait, HangWitness,
 };
 pub use history::{HistoryDocument, HistoryMetric, HistoryOrder, LevelChange, PastRun, Segment, StartSource};
 pub use live::{

@@ -62,6 +62,6 @@ pub use error::Error;
 pub use evidence::Evidence;
 pub use name::rank_of_file;
 pub use pages::{FoundPage, FoundPages};
-pub use ras::{RasAnswer, RasError};
+pub use ras::{RasAnswer, RasError, RasEvent, RasEventKind};
 pub use stack::{Observed, ProcessState};
 pub use waits::active_waits;

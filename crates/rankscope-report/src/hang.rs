@@ -1,6 +1,8 @@
 //! Why a job stands still, for a terminal: the answer, and where each rank is. Ranks that are in the same place share a line.
 
-use rankscope_document::{Confidence, HangCall, HangDocument, HangKind, HangRank, HangSource, HangVerdict, HangWitness};
+use rankscope_document::{
+    Confidence, HangCall, HangDocument, HangEvent, HangKind, HangRank, HangSource, HangVerdict, HangWitness,
+};
 
 use crate::Style;
 use crate::terminal::{Sheet, Table, drawn, joined};
@@ -9,6 +11,23 @@ use crate::units::counted;
 
 /// Lines of the table, at most.
 const LINES_MAX: usize = 24;
+
+/// What NCCL told of a process, a line.
+pub fn hang_event_line(event: &HangEvent) -> String {
+    let place = match (event.pid, &event.host) {
+        (Some(pid), Some(host)) => format!("process {pid} on {host}"),
+        (_, Some(host)) => format!("a process at {host}"),
+        (_, None) => "a process".to_owned(),
+    };
+    let who = event.rank.map_or_else(|| place.clone(), |rank| format!("rank {rank} ({place})"));
+    let said = match event.event.as_str() {
+        "PEER_DEAD" => format!("NCCL gave up {who}"),
+        "PEER_NEW" => format!("{who} joined"),
+        other => format!("NCCL says {other} of {who}"),
+    };
+    let details = if event.details.is_empty() { String::new() } else { format!(": {}", event.details) };
+    clean(format!("{}  {said}{details}", event.said_at).trim())
+}
 
 /// The document as text.
 pub fn hang_terminal(document: &HangDocument, style: Style) -> String {

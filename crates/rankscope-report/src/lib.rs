@@ -48,7 +48,7 @@ pub use compare::{StructureRow, compare_html, comparison, junit, markdown, step_
 pub use dispatch::dispatch_html;
 pub use doctor::doctor_terminal;
 pub use error::Error;
-pub use hang::hang_terminal;
+pub use hang::{hang_event_line, hang_terminal};
 pub use history::{history, history_html};
 pub use html::html;
 pub use json::{Layout, json, write_comparison, write_history, write_json};

@@ -3,10 +3,14 @@
 //! Every process of a job has the service, and any of them answers for all. JSON is asked for, which NCCL has since 2.28.7; a service that
 //! does not know it is asked again for text. The report is of a moment: a job that runs is not held up.
 
+mod monitor;
+
 use std::time::{Duration, Instant};
 
 use crate::error::Error;
 use crate::wire::Wire;
+
+pub use monitor::follow;
 
 /// Where the service listens unless `NCCL_RAS_ADDR` says otherwise.
 pub const ADDRESS: &str = "localhost:28028";

@@ -37,6 +37,11 @@ impl Wire {
         last.map_or_else(|| Err(no_address()), |source| Err(Error::Unreachable { address: address.to_owned(), source }))
     }
 
+    /// From now on all of it is before `deadline`.
+    pub(crate) fn wait_until(&mut self, deadline: Instant) {
+        self.deadline = deadline;
+    }
+
     /// Sends `bytes`, which are of `question`.
     pub(crate) fn send(&mut self, bytes: &[u8], question: &str) -> Result<(), Error> {
         let sent = self.stream.set_write_timeout(Some(self.time_left())).and_then(|()| self.stream.write_all(bytes));

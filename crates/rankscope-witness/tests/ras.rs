@@ -2,11 +2,132 @@
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::ops::ControlFlow;
 use std::thread;
 use std::time::Duration;
 
-use rankscope_hang::{Evidence, RasAnswer, RasError};
+use rankscope_hang::{Evidence, RasAnswer, RasError, RasEvent, RasEventKind};
 use rankscope_witness::{Error, ras};
+
+/// A service of NCCL 2.29, which sends `events` to whoever follows, in pieces of so many bytes, and then does as `then` says.
+fn serve_events(events: &'static str, piece: usize, then: Then) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address").to_string();
+    thread::spawn(move || {
+        let (stream, _) = listener.accept().expect("a connection");
+        stream.set_nodelay(true).expect("set");
+        let mut say = &stream;
+        for line in BufReader::new(&stream).lines().map_while(Result::ok) {
+            match (line.to_ascii_lowercase().as_str(), then) {
+                ("client protocol 2", _) => say.write_all(b"SERVER PROTOCOL 2\n").expect("sent"),
+                ("set format json", _) => say.write_all(b"OK\n").expect("sent"),
+                ("monitor lifecycle", Then::KnowsNone) => say.write_all(b"ERROR: Unknown command monitor\n").expect("sent"),
+                ("monitor lifecycle", _) => {
+                    // An event may come in one piece with the answer.
+                    let all = format!("OK\n{events}");
+                    all.as_bytes().chunks(piece).for_each(|piece| say.write_all(piece).expect("sent"));
+                    if matches!(then, Then::Ends) {
+                        return;
+                    }
+                }
+                (other, _) => panic!("unexpected command {other:?}"),
+            }
+        }
+    });
+    address
+}
+
+/// What a service does that sent its events.
+#[derive(Clone, Copy)]
+enum Then {
+    /// It ends.
+    Ends,
+    /// It says nothing more.
+    Waits,
+    /// It is older and has no events to send.
+    KnowsNone,
+}
+
+/// Two processes of a job, as NCCL writes it.
+const EVENTS: &str = r#"{
+  "timestamp": "2026-11-28 08:00:00",
+  "group": "LIFECYCLE",
+  "event": "PEER_NEW",
+  "peer": {
+    "host": "10.0.0.1",
+    "pid": 11,
+    "cuda_devs": [0],
+    "nvml_devs": [0]
+  },
+  "details": ""
+}
+{
+  "timestamp": "2026-11-28 08:09:00",
+  "group": "LIFECYCLE",
+  "event": "PEER_DEAD",
+  "peer": {
+    "host": "10.0.0.2",
+    "pid": 13,
+    "cuda_devs": [0,1],
+    "nvml_devs": [4,5]
+  },
+  "details": ""
+}
+"#;
+
+fn followed(address: &str) -> (Vec<RasEvent>, Result<(), Error>) {
+    let mut events = Vec::new();
+    let ended = ras::follow(address, Duration::from_secs(10), |event| {
+        events.extend(event.map(|event| RasEvent::read(event).expect("an event")));
+        ControlFlow::Continue(())
+    });
+    (events, ended)
+}
+
+#[test]
+fn events_are_heard_in_whatever_pieces_they_come() {
+    for piece in [1, 7, 64, EVENTS.len() + 3] {
+        let (events, ended) = followed(&serve_events(EVENTS, piece, Then::Ends));
+        ended.expect("it ended between events");
+        let said: Vec<_> = events.iter().map(|event| (event.kind.clone(), event.host.as_deref(), event.pid)).collect();
+        let expected = [(RasEventKind::Joined, Some("10.0.0.1"), Some(11)), (RasEventKind::Dead, Some("10.0.0.2"), Some(13))];
+        assert_eq!(said, expected, "{piece}");
+    }
+}
+
+#[test]
+fn one_that_hangs_up_in_the_middle_of_an_event_is_told_so_wherever() {
+    let first = EVENTS.find("}\n{").expect("two") + 2;
+    for bytes in (1..EVENTS.len() - 2).step_by(23).filter(|bytes| *bytes != first) {
+        let (events, ended) = followed(&serve_events(&EVENTS[..bytes], usize::MAX, Then::Ends));
+        assert_eq!(events.len(), usize::from(bytes > first), "{bytes}");
+        assert!(matches!(ended, Err(Error::HungUp { .. })), "{bytes}: {ended:?}");
+    }
+    let (events, ended) = followed(&serve_events(&EVENTS[..first], usize::MAX, Then::Ends));
+    assert!(events.len() == 1 && ended.is_ok(), "{ended:?}");
+}
+
+#[test]
+fn whoever_follows_may_go_while_nothing_happens() {
+    let address = serve_events(EVENTS, usize::MAX, Then::Waits);
+    let (mut heard, mut turns) = (0, 0);
+    ras::follow(&address, Duration::from_secs(10), |event| {
+        heard += u32::from(event.is_some());
+        turns += u32::from(event.is_none());
+        if turns < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })
+    .expect("left");
+    assert_eq!(heard, 2);
+}
+
+#[test]
+fn one_that_has_no_events_is_told_so() {
+    let (_, ended) = followed(&serve_events("", usize::MAX, Then::KnowsNone));
+    assert!(matches!(&ended, Err(Error::Refused { question, .. }) if question == "MONITOR lifecycle"), "{ended:?}");
+    assert!(matches!(followed(&serve(Habit::CutLine)).1, Err(Error::HungUp { .. })));
+    let mute = ras::follow(&serve(Habit::Mute), Duration::from_millis(300), |_| ControlFlow::Continue(()));
+    assert!(matches!(mute, Err(Error::TooLate { .. })), "{mute:?}");
+}
 
 /// What a service does when it is asked.
 #[derive(Clone, Copy)]

@@ -2,9 +2,15 @@
 
 use std::path::PathBuf;
 
+use std::ops::ControlFlow;
+use std::sync::atomic::Ordering;
+
 use anyhow::Result;
-use rankscope_document::HangKind;
-use rankscope_pipeline::{HangSources, OfRank};
+use rankscope_document::{HangDocument, HangKind};
+use rankscope_pipeline::{Followed, HangSources, OfRank, follow_ras};
+use rankscope_report::hang_event_line;
+
+use crate::ending::stop_switch;
 
 use crate::exit::ExitCode;
 use crate::job::Bar;
@@ -28,6 +34,10 @@ pub(crate) struct Args {
     /// Ask NCCL's RAS service, which every process of a job has [default address: localhost:28028]
     #[arg(long, value_name = "HOST:PORT", num_args = 0..=1, require_equals = true, default_missing_value = "localhost:28028")]
     ras: Option<String>,
+    /// Stay with the job and tell what NCCL's RAS service tells, a line each: processes that join or are given up. The job is judged at once and again when
+    /// one was given up. Ends with the job, or with Ctrl-C; NCCL 2.29 and later tell
+    #[arg(long, requires = "ras", conflicts_with_all = ["paths", "workers", "processes", "keep"])]
+    follow: bool,
     /// Ask the worker servers of torch's processes, in the order of their ranks unless a rank is given
     #[arg(long = "worker", value_name = "[RANK=]HOST:PORT", num_args = 1.., value_parser = worker)]
     workers: Vec<OfRank<String>>,
@@ -43,6 +53,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
+    if let (true, Some(address)) = (args.follow, &args.ras) {
+        return follow(address, args.format);
+    }
     let sources =
         HangSources { paths: args.paths, ras: args.ras, workers: args.workers, processes: args.processes, keep: args.keep };
     let document = rankscope_pipeline::hang(&sources, &Bar::default())?;
@@ -50,11 +63,41 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         Format::Json => output::answer(&serde_json::to_string_pretty(&document)?)?,
         Format::Table => output::answer(&rankscope_report::hang_terminal(&document, output::style()))?,
     }
-    Ok(match document.verdict.kind {
+    Ok(exit_code(&document))
+}
+
+fn exit_code(document: &HangDocument) -> ExitCode {
+    match document.verdict.kind {
         HangKind::Healthy => ExitCode::SUCCESS,
         _ if document.verdict.roots.is_empty() => ExitCode::FAILURE,
         _ => ExitCode::from(NAMED),
-    })
+    }
+}
+
+/// Ends as the last verdict does.
+fn follow(address: &str, format: Format) -> Result<ExitCode> {
+    let stop = stop_switch()?;
+    let (mut code, mut told) = (ExitCode::FAILURE, Ok(()));
+    follow_ras(address, |news| {
+        if let Some(Followed::Judged(document)) = &news {
+            code = exit_code(document);
+        }
+        told = news.map_or(Ok(()), |news| say(&news, format));
+        if told.is_err() || stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    told.map(|()| code)
+}
+
+/// With `--format json` each is a line.
+fn say(news: &Followed, format: Format) -> Result<()> {
+    output::answer(&match (news, format) {
+        (Followed::Event(event), Format::Json) => serde_json::to_string(event)?,
+        (Followed::Event(event), Format::Table) => hang_event_line(event),
+        (Followed::Judged(document), Format::Json) => serde_json::to_string(document)?,
+        (Followed::Judged(document), Format::Table) => rankscope_report::hang_terminal(document, output::style()),
+        _ => return Ok(()),
+    })?;
+    Ok(())
 }
 
 /// `3=host:port`, `host:port`.

@@ -4,10 +4,12 @@
 //! calls it dead or finds that it does not answer. Ranks are numbered within a communicator; which rank of the job one is, is told by the
 //! communicator of all ranks, and by host and process for the others. An answer that was cut off is refused.
 
+mod event;
 mod json;
 mod place;
 mod text;
 
+pub use event::{RasEvent, RasEventKind};
 pub(crate) use place::Placed;
 
 /// A process, as the service knows it.
@@ -94,6 +96,11 @@ pub enum RasError {
 }
 
 impl RasAnswer {
+    /// The rank of the job that `event` is about, if the answer tells; the largest communicator is taken for all ranks.
+    pub fn rank_of(&self, event: &RasEvent) -> Option<u32> {
+        place::rank_of(self, &event.process()?)
+    }
+
     /// What `bytes` say, which the service sent after it was asked for its status.
     ///
     /// # Errors

@@ -59,6 +59,12 @@ impl Placed {
     }
 }
 
+/// Which rank of the job `process` is, where the largest communicator is of all ranks.
+pub(super) fn rank_of(answer: &RasAnswer, process: &Process) -> Option<u32> {
+    let world = answer.communicators.iter().filter_map(|communicator| communicator.size).max();
+    ranks(answer, world)?.get(process).copied()
+}
+
 /// Ranks of the job by their processes, from the communicators of all of them; none where there is none, or where two disagree.
 fn ranks(answer: &RasAnswer, world: Option<usize>) -> Option<BTreeMap<Process, u32>> {
     let all: Vec<_> =

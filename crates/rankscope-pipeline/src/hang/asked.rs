@@ -12,16 +12,20 @@ use super::kept::Keeping;
 use crate::Error;
 
 /// How long anybody is waited for who is asked.
-const ANSWER_WITHIN: Duration = Duration::from_secs(15);
+pub(super) const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 
 /// What NCCL's service says.
 pub(super) fn ask_ras(address: &str, evidence: &mut Evidence, keeping: &Keeping<'_>) -> Result<(), Error> {
     let bytes = ras::ask(address, ANSWER_WITHIN)?;
     let is_json = bytes.trim_ascii_start().starts_with(b"{");
     keeping.file(if is_json { "ras.json" } else { "ras.txt" }, &bytes)?;
-    let answer = RasAnswer::read(&bytes).map_err(|source| Error::RasAnswer { address: address.to_owned(), source })?;
-    evidence.add_ras(answer);
+    evidence.add_ras(answer_of(&bytes, address)?);
     Ok(())
+}
+
+/// What the service at `address` said, understood.
+pub(super) fn answer_of(bytes: &[u8], address: &str) -> Result<RasAnswer, Error> {
+    RasAnswer::read(bytes).map_err(|source| Error::RasAnswer { address: address.to_owned(), source })
 }
 
 /// What torch's worker servers say; returns who says nothing.

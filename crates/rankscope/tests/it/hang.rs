@@ -1,7 +1,10 @@
 //! `rankscope hang`: what is printed, exit codes, and files that are no dumps.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
+use std::thread;
 
 use serde_json::{Value, json};
 
@@ -181,4 +184,72 @@ fn what_names_nobody_that_can_be_asked_is_used_wrongly() {
     let output = rankscope(&["hang", "--ras=127.0.0.1:1"]);
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.code() == Some(1) && error.contains("127.0.0.1:1"), "{error}");
+}
+
+/// NCCL's RAS service of a job of three ranks, of which one dies while somebody follows.
+fn job_with_a_death() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address").to_string();
+    thread::spawn(move || {
+        let mut connections = listener.incoming().map(|stream| stream.expect("a connection"));
+        speak(&connections.next().expect("asked"), &report(false));
+        let follower = connections.next().expect("followed");
+        speak(
+            &follower,
+            "OK\n{\n  \"timestamp\": \"2026-11-28 08:09:00\",\n  \"group\": \"LIFECYCLE\",\n  \"event\": \"PEER_DEAD\",\n  \
+             \"peer\": {\n    \"host\": \"10.0.0.2\",\n    \"pid\": 13,\n    \"cuda_devs\": [0],\n    \"nvml_devs\": [0]\n  },\n  \
+             \"details\": \"\"\n}\n",
+        );
+        speak(&connections.next().expect("asked again"), &report(true));
+    });
+    address
+}
+
+/// Agrees to everything until it is asked for something, and answers `last` to that.
+fn speak(stream: &TcpStream, last: &str) {
+    let mut say = stream;
+    for line in BufReader::new(stream).lines().map_while(Result::ok) {
+        let answer = match line.as_str() {
+            "CLIENT PROTOCOL 2" => "SERVER PROTOCOL 2\n",
+            "VERBOSE STATUS" | "MONITOR lifecycle" => return say.write_all(last.as_bytes()).expect("sent"),
+            _ => "OK\n",
+        };
+        say.write_all(answer.as_bytes()).expect("sent");
+    }
+}
+
+fn report(is_dead: bool) -> String {
+    let rank = |rank: u32, host: &str, pid: u32| json!({"rank": rank, "host": host, "pid": pid, "collective_counts": {"AllReduce": 9}});
+    let third = rank(2, "10.0.0.2", 13);
+    let mut ranks = vec![rank(0, "10.0.0.1", 11), rank(1, "10.0.0.1", 12)];
+    let mut missing = Vec::new();
+    if is_dead {
+        missing.push(json!({"rank": 2, "host": "10.0.0.2", "pid": 13, "status": {"considered_dead": true}}));
+    } else {
+        ranks.push(third);
+    }
+    json!({"communicators": [{"size": 3, "ranks": ranks, "missing_ranks": missing}]}).to_string() + "\n"
+}
+
+#[test]
+fn a_job_that_is_followed_is_judged_again_when_a_rank_dies() {
+    let followed = rankscope(&["hang", &format!("--ras={}", job_with_a_death()), "--follow", "--format", "json"]);
+    let said: Vec<Value> =
+        text_of(&followed.stdout).lines().map(|line| serde_json::from_str(line).expect("a line is one document")).collect();
+    let [before, event, after] = &said[..] else { panic!("{said:?}") };
+    assert_eq!(before["verdict"]["roots"], json!([]), "{before}");
+    assert_eq!((&event["event"], &event["rank"], &event["pid"]), (&json!("PEER_DEAD"), &json!(2), &json!(13)));
+    assert_eq!((&after["verdict"]["kind"], &after["verdict"]["roots"][0]["rank"]), (&json!("dead"), &json!(2)));
+    assert_eq!(followed.status.code(), Some(3), "{}", text_of(&followed.stderr));
+
+    let followed = rankscope(&["hang", &format!("--ras={}", job_with_a_death()), "--follow"]);
+    let printed = text_of(&followed.stdout);
+    assert!(printed.contains("2026-11-28 08:09:00  NCCL gave up rank 2 (process 13 on 10.0.0.2)\n"), "{printed}");
+    for arguments in [&["hang", "--follow"][..], &["hang", "dumps", "--ras=127.0.0.1:1", "--follow"]] {
+        assert_eq!(rankscope(arguments).status.code(), Some(2), "{arguments:?}");
+    }
+}
+
+fn text_of(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }
