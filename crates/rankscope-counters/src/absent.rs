@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::amd::RocmSmiStatus;
 use crate::nvml::NvmlStatus;
 
 /// Why something is not sampled.
@@ -62,6 +63,43 @@ pub enum Absent {
     /// NVML has no device.
     #[error("NVML knows no GPU")]
     NoGpu,
+    /// ROCm SMI cannot be loaded.
+    #[error("ROCm SMI is not installed: {said}")]
+    NoRocmSmi {
+        /// What the loader says.
+        said: String,
+    },
+    /// A library that calls itself ROCm SMI lacks a function.
+    #[error("{file} lacks {symbol}")]
+    NotRocmSmi {
+        /// The library.
+        file: String,
+        /// The function.
+        symbol: &'static str,
+    },
+    /// ROCm SMI refuses.
+    #[error("{call} returned {status}")]
+    RocmSmiRefused {
+        /// The call.
+        call: &'static str,
+        /// What it returned.
+        status: RocmSmiStatus,
+    },
+    /// The kernel has no GPU of AMD's.
+    #[error("no GPU of AMD's in {}", path.display())]
+    NoAmdCard {
+        /// Where it lists them.
+        path: PathBuf,
+    },
+    /// ROCm SMI has no device.
+    #[error("ROCm SMI knows no GPU")]
+    NoAmdGpu,
+    /// A GPU is there and tells nothing.
+    #[error("GPU {index} tells nothing")]
+    SilentGpu {
+        /// Its number.
+        index: u32,
+    },
     /// The system has no thread to sample on.
     #[error("no thread: {0}")]
     NoThread(io::Error),

@@ -21,15 +21,32 @@ pub(crate) struct Kept {
 impl Kept {
     /// Opens it, and reads it once.
     pub(crate) fn open(path: impl Into<PathBuf>) -> Result<Self, Absent> {
+        let mut kept = Self::open_bytes(path)?;
+        kept.text()?;
+        Ok(kept)
+    }
+
+    /// Opens one that may have no text in it, and reads it once.
+    pub(crate) fn open_bytes(path: impl Into<PathBuf>) -> Result<Self, Absent> {
         let path = path.into();
         let file = File::open(&path).map_err(|reason| Absent::NoFile { path: path.clone(), reason })?;
         let mut kept = Self { path, file, bytes: vec![0; 4 << 10] };
-        kept.text()?;
+        kept.bytes()?;
         Ok(kept)
     }
 
     /// Its text now.
     pub(crate) fn text(&mut self) -> Result<&str, Absent> {
+        self.read().and_then(|read| std::str::from_utf8(&self.bytes[..read]).map_err(|_| self.other_text()))
+    }
+
+    /// What is in it now.
+    pub(crate) fn bytes(&mut self) -> Result<&[u8], Absent> {
+        self.read().map(|read| &self.bytes[..read])
+    }
+
+    /// Reads it again; how many bytes that are.
+    fn read(&mut self) -> Result<usize, Absent> {
         let failed = |reason| Absent::NoFile { path: self.path.clone(), reason };
         let mut read = 0;
         loop {
@@ -43,7 +60,7 @@ impl Kept {
                 Err(error) => return Err(failed(error)),
             }
         }
-        std::str::from_utf8(&self.bytes[..read]).map_err(|_| Absent::OtherText { path: self.path.clone() })
+        Ok(read)
     }
 
     /// The number that is all of its text.
@@ -58,7 +75,8 @@ impl Kept {
         parsed.ok_or_else(|| self.other_text())
     }
 
-    fn other_text(&self) -> Absent {
+    /// That it has something else in it than it should.
+    pub(crate) fn other_text(&self) -> Absent {
         Absent::OtherText { path: self.path.clone() }
     }
 }

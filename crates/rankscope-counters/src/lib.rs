@@ -22,10 +22,12 @@
 //! What belongs to a node is to be sampled once a node: `rankscope run --counters` starts one process for it ([`record_node`]). A program that records itself takes
 //! the counters of its own process, or those of its node where nobody else does ([`Scope`]).
 //!
-//! What is not here: what counters mean for a job, events of the hardware within kernels, and devices other than NVIDIA's.
+//! What is not here: what counters mean for a job, events of the hardware within kernels, and devices other than NVIDIA's and AMD's.
 
 mod absent;
+mod amd;
 mod gauge;
+mod gpu;
 mod host;
 mod kept;
 mod node;
@@ -39,6 +41,7 @@ mod sampler;
 mod source;
 
 pub use absent::Absent;
+pub use amd::RocmSmiStatus;
 pub use node::{NodeError, record_node};
 pub use nvml::NvmlStatus;
 pub use options::{CountersOptions, Hz, NotAHz, Scope};

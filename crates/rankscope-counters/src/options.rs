@@ -1,4 +1,4 @@
-//! [`CountersOptions`]: how often, of what, and where NVML lies.
+//! [`CountersOptions`]: how often, of what, and where vendors' libraries lie.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -76,6 +76,8 @@ pub struct CountersOptions {
     pub scope: Scope,
     /// The file of NVML, where it is not the driver's. `RANKSCOPE_NVML_LIBRARY` says the same.
     pub nvml: Option<PathBuf>,
+    /// The file of ROCm SMI, where it is not that of the system or of `ROCM_PATH`. `RANKSCOPE_ROCM_SMI_LIBRARY` says the same.
+    pub rocm_smi: Option<PathBuf>,
 }
 
 impl CountersOptions {
@@ -97,6 +99,13 @@ impl CountersOptions {
     #[must_use]
     pub fn with_nvml(mut self, nvml: impl Into<PathBuf>) -> Self {
         self.nvml = Some(nvml.into());
+        self
+    }
+
+    /// The same with ROCm SMI from this file.
+    #[must_use]
+    pub fn with_rocm_smi(mut self, rocm_smi: impl Into<PathBuf>) -> Self {
+        self.rocm_smi = Some(rocm_smi.into());
         self
     }
 }

@@ -1,10 +1,13 @@
 //! [`Counters`]: the plugin that a session gets.
 
+use std::path::PathBuf;
+
 use rankscope_record::plugins::{PluginError, ProfilerPlugin};
 use rankscope_record::recording::json::quoted;
 use rankscope_record::set_metadata;
 
 use crate::absent::Absent;
+use crate::amd;
 use crate::host;
 use crate::nvml;
 use crate::options::{CountersOptions, Scope};
@@ -38,10 +41,10 @@ impl ProfilerPlugin for Counters {
     }
 
     fn on_profiling_start(&mut self) -> Result<(), PluginError> {
-        let CountersOptions { hz, scope, nvml } = &self.options;
+        let CountersOptions { hz, scope, nvml, rocm_smi } = &self.options;
         let (host, gpus) = match scope {
             Scope::Process => (process(), Vec::new()),
-            Scope::Node => (host::open(), nvml::open(nvml.clone())),
+            Scope::Node => (host::open(), gpus(nvml.clone(), rocm_smi.clone())),
         };
         let mut absent = Vec::new();
         let (host, gpus) = (there(host, &mut absent), there(gpus, &mut absent));
@@ -64,6 +67,14 @@ impl ProfilerPlugin for Counters {
         set_metadata("counters.sampled", &format!("{{\"looks\":{looks},\"spared\":{spared},\"cost_us\":{cost_us}}}"));
         Ok(())
     }
+}
+
+/// The GPUs of the node: NVIDIA's, and then AMD's.
+fn gpus(nvml: Option<PathBuf>, rocm_smi: Option<PathBuf>) -> Vec<Opened> {
+    let mut gpus = nvml::open(nvml);
+    let known = gpus.iter().filter(|(_, opened)| opened.is_ok()).count();
+    gpus.extend(amd::open(rocm_smi, u32::try_from(known).unwrap_or(u32::MAX)));
+    gpus
 }
 
 /// The counters of this process.

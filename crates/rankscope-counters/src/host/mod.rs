@@ -25,7 +25,7 @@ pub(crate) fn open() -> Vec<Opened> {
 }
 
 /// What lies in `folder`, in order.
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, Absent> {
+pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>, Absent> {
     let read = std::fs::read_dir(folder).map_err(|reason| Absent::NoFile { path: folder.to_owned(), reason })?;
     let mut paths: Vec<PathBuf> = read.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.sort();
@@ -33,6 +33,6 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, Absent> {
 }
 
 /// The last part of a path, as text.
-fn name(path: &Path) -> String {
+pub(crate) fn name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

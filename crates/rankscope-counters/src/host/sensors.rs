@@ -1,4 +1,5 @@
-//! Sensors of the board: temperatures and power of `/sys/class/hwmon` (Documentation/hwmon/sysfs-interface.rst of the kernel).
+//! Sensors of the board: temperatures and power of `/sys/class/hwmon` (Documentation/hwmon/sysfs-interface.rst of the kernel). Those of GPUs are not
+//! among them: they are told of with the rest of their GPU.
 
 use std::fs;
 use std::path::Path;
@@ -12,6 +13,9 @@ use crate::source::Source;
 
 /// Sensors that are told of; boards have up to a few dozen.
 const SENSORS_MAX: usize = 64;
+
+/// What the kernel calls sensors of AMD's GPUs, of each alike.
+const GPU: &str = "amdgpu";
 
 pub(super) struct Sensors {
     sensors: Vec<Sensor>,
@@ -29,6 +33,9 @@ impl Sensors {
         let mut sensors = Vec::new();
         for chip in entries(class)? {
             let of = fs::read_to_string(chip.join("name")).map_or_else(|_| name(&chip), |text| text.trim().to_owned());
+            if of == GPU {
+                continue;
+            }
             let files = entries(&chip).unwrap_or_default();
             sensors.extend(files.iter().filter_map(|file| sensor(&of, file)));
         }
@@ -89,8 +96,12 @@ mod tests {
         ] {
             fs::write(chip.join(file), text).unwrap();
         }
+        let gpu = root.path().join("hwmon1");
+        fs::create_dir(&gpu).unwrap();
+        fs::write(gpu.join("name"), "amdgpu\n").unwrap();
+        fs::write(gpu.join("power1_average"), "600000000\n").unwrap();
         let mut found = Sensors::open(root.path()).unwrap();
-        assert_eq!(found.sensors.len(), 2);
+        assert_eq!(found.sensors.len(), 2, "a GPU's are told of with the GPU");
         found.look(Instant::now()).unwrap();
     }
 }

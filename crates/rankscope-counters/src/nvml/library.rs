@@ -185,7 +185,7 @@ fn refused(call: &'static str, status: c_int) -> Result<(), Absent> {
 }
 
 /// What the loader said, which is in the source alone.
-fn said(error: &libloading::Error) -> String {
+pub(crate) fn said(error: &libloading::Error) -> String {
     std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }
 

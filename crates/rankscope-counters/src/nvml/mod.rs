@@ -11,6 +11,7 @@ use std::path::PathBuf;
 
 use device::Device;
 use library::Library;
+pub(crate) use library::said;
 pub use status::NvmlStatus;
 
 use crate::source::{Opened, of};

@@ -2,6 +2,7 @@
 //! loaded stays loaded.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
+mod amd;
 mod gpus;
 mod node;
 mod part;

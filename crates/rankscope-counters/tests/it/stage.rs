@@ -18,7 +18,8 @@ pub(crate) fn part(name: &str, folder: &Path, until: &str) -> Command {
     command.env("RANKSCOPE_TEST_PART", name).env("RANKSCOPE_TEST_FOLDER", folder);
     command.env("RANKSCOPE_TEST_UNTIL", until);
     // A machine may have GPUs; those of tests are others.
-    command.env("RANKSCOPE_NVML_LIBRARY", "/nonexistent/libnvidia-ml.so.1").stdin(Stdio::null());
+    command.env("RANKSCOPE_NVML_LIBRARY", "/nonexistent/libnvidia-ml.so.1").env("RANKSCOPE_SYS", "/nonexistent");
+    command.env_remove("RANKSCOPE_ROCM_SMI_LIBRARY").stdin(Stdio::null());
     command
 }
 
@@ -69,17 +70,43 @@ pub(crate) fn metadata<'a>(trace: &'a Trace, key: &str) -> Option<&'a str> {
 /// The library that stands for NVML; none, and the test is skipped, where nothing can be compiled.
 pub(crate) fn fake_nvml() -> Option<PathBuf> {
     static LIBRARY: OnceLock<Option<(TempDir, PathBuf)>> = OnceLock::new();
-    let compiled = LIBRARY.get_or_init(|| {
-        Command::new("cc").arg("--version").output().ok()?;
-        let folder = TempDir::new().unwrap();
-        let library = folder.path().join("libnvidia-ml.so.1");
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/fake_nvml.c");
-        let mut command = Command::new("cc");
-        command.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC"]);
-        let output = command.arg(source).arg("-o").arg(&library).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        Some((folder, library))
-    });
+    path_of(LIBRARY.get_or_init(|| compiled("fake_nvml.c", "libnvidia-ml.so.1", &[])))
+}
+
+/// The one that stands for ROCm SMI, as of a release.
+pub(crate) fn fake_rocm_smi(release: Release) -> Option<PathBuf> {
+    static LIBRARIES: [OnceLock<Option<(TempDir, PathBuf)>>; 3] = [const { OnceLock::new() }; 3];
+    let define = match release {
+        Release::Seven => "-DRELEASE=7",
+        Release::Five => "-DRELEASE=5",
+        Release::Another => "-DRELEASE=0",
+    };
+    path_of(LIBRARIES[release as usize].get_or_init(|| compiled("fake_rocm_smi.c", "librocm_smi64.so", &[define])))
+}
+
+/// Of ROCm SMI.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Release {
+    Seven,
+    /// It lacks functions, and its clocks are laid out otherwise.
+    Five,
+    /// It has none of the functions that nothing goes without.
+    Another,
+}
+
+fn compiled(source: &str, name: &str, defines: &[&str]) -> Option<(TempDir, PathBuf)> {
+    Command::new("cc").arg("--version").output().ok()?;
+    let folder = TempDir::new().unwrap();
+    let library = folder.path().join(name);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(source);
+    let mut command = Command::new("cc");
+    command.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC"]).args(defines);
+    let output = command.arg(source).arg("-o").arg(&library).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Some((folder, library))
+}
+
+fn path_of(compiled: &Option<(TempDir, PathBuf)>) -> Option<PathBuf> {
     if compiled.is_none() {
         skip(Need::Compiler, "cc is not installed");
     }
