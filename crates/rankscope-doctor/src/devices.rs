@@ -4,7 +4,11 @@
 //! driver comes first, and what profiles its devices is only opened where the driver has one. Nothing is ever closed or finalised again.
 #![expect(unsafe_code, reason = "libraries are opened and called by hand")]
 
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::env;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -26,17 +30,32 @@ pub struct Devices {
     pub rocm: Device,
     /// How many of NVIDIA's NVML knows, which tells of power, clocks and heat; why none.
     pub nvml: Result<u32, String>,
+    /// How many of AMD's ROCm SMI knows, which tells the same of those; why none.
+    pub rocm_smi: Result<u32, String>,
+    /// How many of AMD's the kernel has files of.
+    pub amd_cards: u32,
 }
 
 impl Default for Devices {
     fn default() -> Self {
         let absent = Device { devices: Err("not looked for".to_owned()), profiler: Err("not looked for".to_owned()) };
-        Self { cuda: absent.clone(), rocm: absent, nvml: Err("not looked for".to_owned()) }
+        let none = || Err("not looked for".to_owned());
+        Self { cuda: absent.clone(), rocm: absent, nvml: none(), rocm_smi: none(), amd_cards: 0 }
     }
 }
 
 /// Opens what there is in this process.
 pub fn look_at_devices() -> Devices {
+    let sys = env::var_os("RANKSCOPE_SYS").map_or_else(|| PathBuf::from("/sys"), PathBuf::from);
+    let amd_cards = amd_cards(&sys.join("class/drm"));
+    let rocm_smi = match amd_cards {
+        0 => Err("not looked for without a GPU of AMD's".to_owned()),
+        _ => {
+            let files = rocm_smi_files();
+            let names: Vec<&CStr> = files.iter().map(CString::as_c_str).collect();
+            open(&names).and_then(|library| counted(library, c"rsmi_init", c"rsmi_num_monitor_devices"))
+        }
+    };
     Devices {
         cuda: look(&[c"libcuda.so.1"], c"cuInit", c"cuDeviceGetCount", &[c"libcupti.so.13", c"libcupti.so.12", c"libcupti.so"]),
         rocm: look(
@@ -47,7 +66,30 @@ pub fn look_at_devices() -> Devices {
         ),
         // Its first function takes nothing, and does not look at what it is given.
         nvml: open(&[c"libnvidia-ml.so.1"]).and_then(|nvml| counted(nvml, c"nvmlInit_v2", c"nvmlDeviceGetCount_v2")),
+        rocm_smi,
+        amd_cards,
     }
+}
+
+/// Where counters look for ROCm SMI.
+fn rocm_smi_files() -> Vec<CString> {
+    let file = |path: PathBuf| CString::new(path.as_os_str().as_bytes()).ok();
+    if let Some(named) = env::var_os("RANKSCOPE_ROCM_SMI_LIBRARY") {
+        return file(named.into()).into_iter().collect();
+    }
+    let rocm = env::var_os("ROCM_PATH").map_or_else(|| PathBuf::from("/opt/rocm"), PathBuf::from);
+    let versions = [".7", ".6", ".5", ".1", ""].map(|version| PathBuf::from(format!("librocm_smi64.so{version}")));
+    [rocm.join("lib/librocm_smi64.so")].into_iter().chain(versions).filter_map(file).collect()
+}
+
+/// Those among the kernel's cards that are AMD's.
+fn amd_cards(drm: &Path) -> u32 {
+    let cards = fs::read_dir(drm).into_iter().flatten().flatten().filter(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_card = name.strip_prefix("card").is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
+        is_card && fs::read_to_string(entry.path().join("device/vendor")).is_ok_and(|vendor| vendor.trim() == "0x1002")
+    });
+    u32::try_from(cards.count()).unwrap_or(u32::MAX)
 }
 
 fn look(drivers: &[&CStr], init: &CStr, count: &CStr, profilers: &[&CStr]) -> Device {
@@ -88,10 +130,10 @@ fn counted(library: *mut c_void, init: &CStr, count: &CStr) -> Result<u32, Strin
         if address.is_null() { Err(format!("it has no {}", name.to_string_lossy())) } else { Ok(address) }
     };
     let (start, ask) = (find(init)?, find(count)?);
-    // SAFETY: both vendors declare these functions so.
+    // SAFETY: vendors declare these functions so; the flags of some are half as wide, and are in the same register.
     let (start, ask) = unsafe {
         (
-            std::mem::transmute::<*mut c_void, extern "C" fn(c_uint) -> c_int>(start),
+            std::mem::transmute::<*mut c_void, extern "C" fn(u64) -> c_int>(start),
             std::mem::transmute::<*mut c_void, extern "C" fn(*mut c_int) -> c_int>(ask),
         )
     };
@@ -107,6 +149,19 @@ fn counted(library: *mut c_void, init: &CStr, count: &CStr) -> Result<u32, Strin
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cards_of_the_vendor_are_counted_and_their_connectors_are_not() {
+        let drm = tempfile::tempdir().unwrap();
+        for (entry, vendor) in [("card0", "0x1002\n"), ("card1", "0x10de\n"), ("card2", "0x1002\n"), ("card0-DP-1", "0x1002\n")]
+        {
+            let device = drm.path().join(entry).join("device");
+            fs::create_dir_all(&device).unwrap();
+            fs::write(device.join("vendor"), vendor).unwrap();
+        }
+        assert_eq!(amd_cards(drm.path()), 2);
+        assert_eq!(amd_cards(Path::new("/nonexistent")), 0);
+    }
 
     #[test]
     fn a_library_that_is_not_there_says_so_and_its_profiler_is_left_alone() {

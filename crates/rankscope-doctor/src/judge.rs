@@ -5,7 +5,7 @@
 use rankscope_document::{DoctorDocument, DoctorFinding, DoctorStanding, DoctorTopic};
 use rankscope_probe::doctor::Grade;
 
-use crate::devices::Device;
+use crate::devices::{Device, Devices};
 use crate::look::Examination;
 
 /// All of it.
@@ -137,18 +137,36 @@ fn counters(seen: &Examination) -> DoctorFinding {
         let says = format!("Processors, memory, pressure and network can be sampled, {sensors}, and {gpus}; {cycles}.");
         with(found(DoctorTopic::Counters, standing, says), remedy, cost)
     };
-    let has_gpus = seen.devices.as_ref().is_ok_and(|devices| matches!(devices.cuda.devices, Ok(1..)));
-    match seen.devices.as_ref().map(|devices| &devices.nvml) {
-        Ok(Ok(gpus @ 1..)) => {
-            of(Ready, format!("{gpus} {} through NVML", plural(*gpus, "GPU")), "rankscope run --counters -- CMD")
-        }
-        Ok(Err(why)) if has_gpus => of(
-            Limited,
-            format!("no GPU, because NVML does not answer: {why}"),
-            "NVML, libnvidia-ml.so.1, comes with the driver",
-        ),
-        _ => of(Ready, "no GPU".to_owned(), "rankscope run --counters -- CMD"),
+    let (gpus, remedy) = seen.devices.as_ref().map_or_else(|_| (Vec::new(), None), gpus_counted);
+    let gpus = if gpus.is_empty() { "no GPU".to_owned() } else { gpus.join(", ") };
+    match remedy {
+        None => of(Ready, gpus, "rankscope run --counters -- CMD"),
+        Some(remedy) => of(Limited, gpus, remedy),
     }
+}
+
+/// Which GPUs can be sampled, and through what; what to do where that is less than there could be.
+fn gpus_counted(devices: &Devices) -> (Vec<String>, Option<&'static str>) {
+    let (mut gpus, mut remedy) = (Vec::new(), None);
+    match &devices.nvml {
+        Ok(count @ 1..) => gpus.push(format!("{count} {} through NVML", plural(*count, "GPU"))),
+        Err(why) if matches!(devices.cuda.devices, Ok(1..)) => {
+            gpus.push(format!("no GPU of NVIDIA's, because NVML does not answer: {why}"));
+            remedy = Some("NVML, libnvidia-ml.so.1, comes with the driver");
+        }
+        _ => {}
+    }
+    match (devices.amd_cards, &devices.rocm_smi) {
+        (0, _) => {}
+        (_, Ok(count @ 1..)) => gpus.push(format!("{count} {} through ROCm SMI", plural(*count, "GPU"))),
+        (cards, told) => {
+            let why = told.as_ref().map_or_else(String::as_str, |_| "it knows no GPU");
+            let cards = format!("{cards} {} through files of the kernel", plural(cards, "GPU"));
+            gpus.push(format!("{cards}, because ROCm SMI does not answer: {why}"));
+            remedy = remedy.or(Some("install rocm-smi-lib, or set ROCM_PATH, for all that AMD's GPUs tell"));
+        }
+    }
+    (gpus, remedy)
 }
 
 fn plural(count: impl Into<u128>, noun: &str) -> String {
@@ -315,7 +333,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::{Devices, Python};
+    use crate::Python;
 
     fn told(seen: &Examination, topic: DoctorTopic) -> DoctorFinding {
         document(seen).findings.into_iter().find(|finding| finding.topic == topic).unwrap()
@@ -376,6 +394,25 @@ mod tests {
         let without = of(0, Err("libnvidia-ml.so.1: cannot open".to_owned()));
         assert_eq!(without.standing, Ready, "there is nothing to lack");
         assert!(without.says.ends_with("no GPU; programs cannot count their cycles: it was not looked for."), "{without:?}");
+    }
+
+    #[test]
+    fn counters_of_amds_gpus_come_from_the_library_or_else_from_the_kernel() {
+        let of = |amd_cards: u32, rocm_smi: Result<u32, String>| {
+            let devices = Ok(Devices { rocm_smi, amd_cards, ..Devices::default() });
+            told(&Examination { devices, ..Examination::default() }, DoctorTopic::Counters)
+        };
+        let library = of(8, Ok(8));
+        assert!(library.standing == Ready && library.says.contains("and 8 GPUs through ROCm SMI;"), "{library:?}");
+        let kernel = of(2, Err("librocm_smi64.so: cannot open".to_owned()));
+        assert_eq!(kernel.standing, Limited);
+        assert!(
+            kernel.says.contains("2 GPUs through files of the kernel, because ROCm SMI does not answer: librocm"),
+            "{kernel:?}"
+        );
+        assert!(of(1, Ok(0)).says.contains("it knows no GPU"));
+        let without = of(0, Err("librocm_smi64.so: cannot open".to_owned()));
+        assert!(without.standing == Ready && without.says.contains("no GPU;"), "{without:?}");
     }
 
     #[test]
