@@ -108,6 +108,28 @@ pub(crate) trait Tells: Send {
     fn tell(&mut self, what: What) -> Answer;
 }
 
+/// What one GPU is known by.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Identity {
+    /// What the vendor calls its kind.
+    pub(crate) kind: Option<String>,
+    /// What no other GPU in the world has: of NVIDIA's the UUID, without what NVML writes in front of it, of AMD's 16 digits.
+    pub(crate) uuid: Option<String>,
+    /// Where it is on the bus of its host, as the kernel writes it: `0000:c3:00.0`.
+    pub(crate) place: Option<String>,
+}
+
+impl Identity {
+    /// Says it of GPU `index` in the recording that runs.
+    fn say(&self, index: u32) {
+        for (what, text) in [("", &self.kind), (".uuid", &self.uuid), (".pci", &self.place)] {
+            if let Some(text) = text {
+                set_metadata(&format!("counters.gpu.{index}{what}"), &quoted(text));
+            }
+        }
+    }
+}
+
 /// One GPU.
 pub(crate) struct Gpu<T> {
     /// What the source is called.
@@ -122,14 +144,12 @@ pub(crate) struct Gpu<T> {
 const SILENT_MAX: u32 = 30;
 
 impl<T: Tells> Gpu<T> {
-    /// GPU `index` of the host, whom `name` tells of as `called`. The recording gets its name.
+    /// GPU `index` of the host, which `name` tells of. The recording gets what it is known by.
     ///
     /// # Errors
     /// It tells nothing at all.
-    pub(crate) fn new(name: &'static str, index: u32, called: Option<&str>, mut tells: T) -> Result<Self, Absent> {
-        if let Some(called) = called {
-            set_metadata(&format!("counters.gpu.{index}"), &quoted(called));
-        }
+    pub(crate) fn new(name: &'static str, index: u32, identity: &Identity, mut tells: T) -> Result<Self, Absent> {
+        identity.say(index);
         tells.begin();
         let (mut tracks, mut why) = (Vec::new(), None);
         for what in What::ALL {
@@ -196,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_gpu_that_refuses_everything_for_long_is_let_go_and_not_before() {
-        let mut gpu = Gpu::new("few", 0, None, Few(3)).unwrap();
+        let mut gpu = Gpu::new("few", 0, &Identity::default(), Few(3)).unwrap();
         let looks = 2 + SILENT_MAX;
         for look in 1..looks {
             assert!(gpu.look(Instant::now()).is_ok(), "look {look} of {looks}");
@@ -206,6 +226,6 @@ mod tests {
 
     #[test]
     fn a_gpu_that_tells_nothing_is_an_absence_with_what_it_said() {
-        assert!(matches!(Gpu::new("few", 3, None, Few(0)), Err(Absent::NoGpu)));
+        assert!(matches!(Gpu::new("few", 3, &Identity::default(), Few(0)), Err(Absent::NoGpu)));
     }
 }

@@ -2,10 +2,7 @@
 //!
 //! Some versions of CUPTI fail in every call where there is no driver, and one of them ends the process in its first call, whichever
 //! that is. So the order is fixed: the driver's library, its `cuInit`, and only then anything of CUPTI's.
-#![expect(
-    unsafe_code,
-    reason = "the driver's library is loaded and two of its functions are called by their documented signatures"
-)]
+#![expect(unsafe_code, reason = "the driver's library is loaded and functions of it are called by their documented signatures")]
 
 use std::ffi::c_int;
 use std::path::{Path, PathBuf};
@@ -14,6 +11,7 @@ use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
 use crate::absent::Absent;
 use crate::loading::{said, symbol};
+use crate::visible::Visible;
 
 /// The variable that names the library.
 pub(crate) const DRIVER: &str = "RANKSCOPE_CUDA_LIBRARY";
@@ -25,10 +23,12 @@ type Init = unsafe extern "C" fn(c_int) -> c_int;
 type GetVersion = unsafe extern "C" fn(*mut c_int) -> c_int;
 
 /// A driver that is up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Driver {
     /// The newest CUDA it can do, 12.9 as 12090, where it tells.
     pub(crate) version: Option<u32>,
+    /// The devices that this process sees.
+    pub(crate) visible: Vec<Visible>,
 }
 
 impl Driver {
@@ -51,14 +51,15 @@ impl Driver {
             .ok_or_else(|| Absent::NotADriver { file: file.clone().into_owned(), symbol: "cuInit" })?;
         // SAFETY: as above.
         let version: Option<GetVersion> = unsafe { symbol(&library, "cuDriverGetVersion") };
-        // It stays, as CUPTI needs it, and nobody can know whether the program does.
-        std::mem::forget(library);
         // SAFETY: the library is loaded; the call may be made any number of times.
         let status = unsafe { init(0) };
+        let visible = if status == 0 { Visible::all(&library) } else { Vec::new() };
+        // It stays, as CUPTI needs it, and nobody can know whether the program does.
+        std::mem::forget(library);
         if status != 0 {
             return Err(Absent::DriverDown { status });
         }
-        Ok(Self { version: version.and_then(asked) })
+        Ok(Self { version: version.and_then(asked), visible })
     }
 }
 

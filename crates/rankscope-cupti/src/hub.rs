@@ -13,6 +13,7 @@ use crate::clock::ClockFit;
 use crate::library::Library;
 use crate::pool::{Filled, Pool};
 use crate::spare::{SPARE_BYTES, Spares};
+use crate::visible::Visible;
 
 /// The first version that survives a refusal.
 const REFUSALS_FROM: u32 = 27;
@@ -24,6 +25,8 @@ pub(crate) struct Hub {
     pub(crate) library: Library,
     pub(crate) version: u32,
     pub(crate) clock: ClockFit,
+    /// The devices that this process sees.
+    pub(crate) visible: Vec<Visible>,
     pool: Pool,
     spares: Spares,
     process: u32,
@@ -63,11 +66,12 @@ impl Hub {
         if hub.process == std::process::id() { Ok(hub) } else { Err(Absent::Forked) }
     }
 
-    pub(crate) fn new(library: Library, version: u32, clock: ClockFit, pool: Pool) -> Self {
+    pub(crate) fn new(library: Library, version: u32, clock: ClockFit, pool: Pool, visible: Vec<Visible>) -> Self {
         Self {
             library,
             version,
             clock,
+            visible,
             pool,
             spares: Spares::new(),
             process: std::process::id(),

@@ -59,6 +59,7 @@ mod running;
 mod source;
 mod spare;
 mod state;
+mod visible;
 mod words;
 mod worker;
 

@@ -25,7 +25,7 @@ pub(crate) fn probe(options: &CuptiOptions) -> Result<&'static Hub, Absent> {
         let clock = ClockFit::of(&library)?;
         let pool = Pool::new(options.buffers, options.buffer_bytes);
         let pool = pool.map_err(|error| Absent::NoRoom { what: "memory for buffers", said: error.to_string() })?;
-        Ok(Hub::new(library, version, clock, pool))
+        Ok(Hub::new(library, version, clock, pool, driver.visible))
     })
 }
 

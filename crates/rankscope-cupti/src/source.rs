@@ -9,6 +9,7 @@ use crate::options::CuptiOptions;
 use crate::probe::probe;
 use crate::running::{Ended, Running};
 use crate::state::CuptiState;
+use crate::visible::Visible;
 use crate::worker::Collected;
 
 /// Records work of NVIDIA's GPUs, through CUPTI where this machine has it.
@@ -123,6 +124,7 @@ fn say_what_is_there(hub: &Hub) {
         "buffer_bytes": buffer_bytes,
     });
     set_metadata("cupti.library", &said.to_string());
+    hub.visible.iter().for_each(Visible::say);
 }
 
 impl Drop for Cupti {

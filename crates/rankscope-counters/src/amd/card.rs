@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::slowed::Slowed;
 use crate::absent::Absent;
-use crate::gpu::{Answer, Tells, What};
+use crate::gpu::{Answer, Identity, Tells, What};
 use crate::host;
 use crate::kept::Kept;
 
@@ -48,9 +48,16 @@ impl Card {
         &self.place
     }
 
-    /// What the vendor calls it.
-    pub(super) fn name(&self) -> Option<String> {
-        line(&self.folder.join("product_name"))
+    /// What it is known by.
+    pub(super) fn identity(&self) -> Identity {
+        let is_id = |text: &String| {
+            text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) && text.bytes().any(|byte| byte != b'0')
+        };
+        Identity {
+            kind: line(&self.folder.join("product_name")),
+            uuid: line(&self.folder.join("unique_id")).map(|text| text.to_ascii_lowercase()).filter(is_id),
+            place: Some(self.place.clone()),
+        }
     }
 
     /// Opens what there is of it.
@@ -166,13 +173,19 @@ pub(super) mod tests {
     fn cards_of_the_vendor_are_found_in_order_of_the_bus_and_connectors_are_none() {
         let sys = tempfile::tempdir().unwrap();
         card(sys.path(), 0, "0000:e3:00.0", &[]);
-        card(sys.path(), 2, "0000:03:00.0", &[("product_name", b"AMD Instinct MI300X\n")]);
+        card(
+            sys.path(),
+            2,
+            "0000:03:00.0",
+            &[("product_name", b"AMD Instinct MI300X\n"), ("unique_id", b"89ABCDEF01234567\n")],
+        );
         card(sys.path(), 3, "0000:04:00.0", &[("vendor", b"0x10de\n")]);
         fs::create_dir(sys.path().join("class/drm/card0-DP-1")).unwrap();
         fs::create_dir(sys.path().join("class/drm/renderD128")).unwrap();
         let cards = Card::all(sys.path());
         assert_eq!(cards.iter().map(Card::place).collect::<Vec<_>>(), ["0000:03:00.0", "0000:e3:00.0"]);
-        assert_eq!(cards[0].name().as_deref(), Some("AMD Instinct MI300X"));
+        let known = cards[0].identity();
+        assert_eq!((known.kind.as_deref(), known.uuid.as_deref()), (Some("AMD Instinct MI300X"), Some("89abcdef01234567")));
         assert_eq!(Card::all(Path::new("/nonexistent")), []);
     }
 

@@ -57,6 +57,7 @@ type Clocks = unsafe extern "C" fn(u32, u32, *mut Frequencies) -> c_int;
 pub(super) struct Library {
     count: Count,
     place: Option<Large>,
+    uuid: Option<Large>,
     name: Option<Text>,
     power: Option<LargeAndType>,
     average_power: Option<LargeOf>,
@@ -101,6 +102,7 @@ impl Library {
             let library = Self {
                 count,
                 place: wanted(loaded, "rsmi_dev_pci_id_get", lacks),
+                uuid: wanted(loaded, "rsmi_dev_unique_id_get", lacks),
                 name: wanted(loaded, "rsmi_dev_name_get", lacks),
                 power: wanted(loaded, "rsmi_dev_power_get", lacks),
                 average_power: wanted(loaded, "rsmi_dev_power_ave_get", lacks),
@@ -129,6 +131,14 @@ impl Library {
         let status = unsafe { self.place?(device, &raw mut id) };
         let (domain, bus, slot, function) = (id >> 32, id >> 8 & 0xFF, id >> 3 & 0x1F, id & 7);
         (status == 0).then(|| format!("{domain:04x}:{bus:02x}:{slot:02x}.{function}"))
+    }
+
+    /// What no other device has; partitions of one have the same.
+    pub(super) fn uuid(&self, device: u32) -> Option<String> {
+        let mut id = 0_u64;
+        // SAFETY: as above.
+        let status = unsafe { self.uuid?(device, &raw mut id) };
+        (status == 0 && id != 0 && id != u64::MAX).then(|| format!("{id:016x}"))
     }
 
     /// What the vendor calls it; none where that is no text.

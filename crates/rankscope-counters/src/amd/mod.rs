@@ -25,7 +25,7 @@ use rankscope_record::set_metadata;
 pub use status::RocmSmiStatus;
 
 use crate::absent::Absent;
-use crate::gpu::Gpu;
+use crate::gpu::{Gpu, Identity};
 use crate::source::{Opened, of};
 
 /// The variable that names the library.
@@ -60,9 +60,7 @@ fn open_at(named: Option<PathBuf>, sys: &Path, first: u32) -> Vec<Opened> {
             if !cards.is_empty() {
                 set_metadata("counters.gpus.from", &quoted(KERNEL));
                 let numbered = (first..).zip(cards);
-                opened.extend(
-                    numbered.map(|(index, card)| of(KERNEL, Gpu::new(KERNEL, index, card.name().as_deref(), card.open()))),
-                );
+                opened.extend(numbered.map(|(index, card)| of(KERNEL, Gpu::new(KERNEL, index, &card.identity(), card.open()))));
             }
             opened
         }
@@ -78,8 +76,9 @@ fn through(library: &Library, cards: &[Card], first: u32) -> Result<Vec<Result<G
     let devices = (0..count).zip(first..).map(|(device, index)| {
         let place = library.place(device);
         let card = cards.iter().find(|card| Some(card.place()) == place.as_deref()).cloned();
-        let name = library.name(device).or_else(|| card.as_ref()?.name());
-        Gpu::new(NAME, index, name.as_deref(), Device::new(library.clone(), device, card))
+        let known = card.as_ref().map(Card::identity).unwrap_or_default();
+        let (kind, uuid) = (library.name(device).or(known.kind), library.uuid(device).or(known.uuid));
+        Gpu::new(NAME, index, &Identity { kind, uuid, place }, Device::new(library.clone(), device, card))
     });
     Ok(devices.collect())
 }

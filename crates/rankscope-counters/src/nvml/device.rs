@@ -3,7 +3,7 @@
 use super::library::{Clock, Handle, Library};
 use super::status::NvmlStatus;
 use crate::absent::Absent;
-use crate::gpu::{Answer, Cause, Gpu, Tells, What};
+use crate::gpu::{Answer, Cause, Gpu, Identity, Tells, What};
 
 /// One GPU.
 pub(super) struct Device {
@@ -23,8 +23,8 @@ impl Device {
 
     fn of(library: &Library, index: u32) -> Result<Gpu<Self>, Absent> {
         let handle = library.handle(index)?;
-        let name = library.name(handle);
-        Gpu::new(super::NAME, index, name.as_deref(), Self { library: *library, handle })
+        let (kind, uuid, place) = (library.name(handle), library.uuid(handle), library.place(handle));
+        Gpu::new(super::NAME, index, &Identity { kind, uuid, place }, Self { library: *library, handle })
     }
 
     /// What NVML says; none where it cannot be asked.

@@ -44,6 +44,18 @@ pub(super) enum Clock {
     Memory = 2,
 }
 
+/// `nvmlPciInfo_t`.
+#[repr(C)]
+struct PciInfo {
+    legacy: [c_char; 16],
+    domain: c_uint,
+    bus: c_uint,
+    slot: c_uint,
+    device: c_uint,
+    subsystem: c_uint,
+    text: [c_char; 32],
+}
+
 type Init = unsafe extern "C" fn() -> c_int;
 type Count = unsafe extern "C" fn(*mut c_uint) -> c_int;
 type ByIndex = unsafe extern "C" fn(c_uint, *mut *mut c_void) -> c_int;
@@ -52,6 +64,7 @@ type Number = unsafe extern "C" fn(*mut c_void, *mut c_uint) -> c_int;
 type NumberOf = unsafe extern "C" fn(*mut c_void, c_uint, *mut c_uint) -> c_int;
 type Rates = unsafe extern "C" fn(*mut c_void, *mut Utilization) -> c_int;
 type Memory = unsafe extern "C" fn(*mut c_void, *mut MemoryInfo) -> c_int;
+type Pci = unsafe extern "C" fn(*mut c_void, *mut PciInfo) -> c_int;
 type Bits = unsafe extern "C" fn(*mut c_void, *mut c_ulonglong) -> c_int;
 
 /// NVML, initialised.
@@ -60,6 +73,8 @@ pub(super) struct Library {
     count: Count,
     by_index: ByIndex,
     name: Option<Text>,
+    uuid: Option<Text>,
+    pci: Option<Pci>,
     power_mw: Option<Number>,
     power_limit_mw: Option<Number>,
     clock_mhz: Option<NumberOf>,
@@ -85,6 +100,8 @@ impl Library {
                 count: symbol(&loaded, COUNT).ok_or_else(|| lacks(COUNT))?,
                 by_index: symbol(&loaded, BY_INDEX).ok_or_else(|| lacks(BY_INDEX))?,
                 name: symbol(&loaded, "nvmlDeviceGetName"),
+                uuid: symbol(&loaded, "nvmlDeviceGetUUID"),
+                pci: symbol(&loaded, "nvmlDeviceGetPciInfo_v3"),
                 power_mw: symbol(&loaded, "nvmlDeviceGetPowerUsage"),
                 power_limit_mw: symbol(&loaded, "nvmlDeviceGetEnforcedPowerLimit"),
                 clock_mhz: symbol(&loaded, "nvmlDeviceGetClockInfo"),
@@ -116,12 +133,22 @@ impl Library {
     }
 
     pub(super) fn name(&self, device: Handle) -> Option<String> {
-        let mut text = [0_u8; 96];
-        let length = text.len() as c_uint;
-        // SAFETY: as above; NVML ends the text with a zero.
-        let status = unsafe { self.name?(device.0, text.as_mut_ptr().cast(), length) };
-        let end = text.iter().position(|byte| *byte == 0)?;
-        (status == 0).then(|| String::from_utf8_lossy(&text[..end]).into_owned())
+        self.name.and_then(|ask| text(ask, device))
+    }
+
+    /// The UUID of the GPU, of which no two in the world are alike.
+    pub(super) fn uuid(&self, device: Handle) -> Option<String> {
+        let told = self.uuid.and_then(|ask| text(ask, device))?;
+        told.strip_prefix("GPU-").map(str::to_ascii_lowercase)
+    }
+
+    /// Where it is on the bus.
+    pub(super) fn place(&self, device: Handle) -> Option<String> {
+        // SAFETY: zeros are such a structure.
+        let mut told: PciInfo = unsafe { std::mem::zeroed() };
+        // SAFETY: as above.
+        let status = unsafe { self.pci?(device.0, &raw mut told) };
+        (status == 0).then(|| format!("{:04x}:{:02x}:{:02x}.0", told.domain, told.bus, told.slot))
     }
 
     pub(super) fn power_mw(&self, device: Handle) -> Option<Result<u32, NvmlStatus>> {
@@ -167,6 +194,15 @@ impl Library {
 const INIT: &str = "nvmlInit_v2";
 const COUNT: &str = "nvmlDeviceGetCount_v2";
 const BY_INDEX: &str = "nvmlDeviceGetHandleByIndex_v2";
+
+fn text(ask: Text, device: Handle) -> Option<String> {
+    let mut text = [0_u8; 96];
+    let length = text.len() as c_uint;
+    // SAFETY: the library is initialised, and ends the text with a zero.
+    let status = unsafe { ask(device.0, text.as_mut_ptr().cast(), length) };
+    let end = text.iter().position(|byte| *byte == 0)?;
+    (status == 0).then(|| String::from_utf8_lossy(&text[..end]).into_owned())
+}
 
 fn number(ask: Number, device: Handle) -> Result<u32, NvmlStatus> {
     let mut answer = 0;

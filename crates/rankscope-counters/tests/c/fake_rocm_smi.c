@@ -46,6 +46,12 @@ int rsmi_dev_pci_id_get(uint32_t device, uint64_t *id) {
     return 0;
 }
 
+/* The second one does not tell. */
+int rsmi_dev_unique_id_get(uint32_t device, uint64_t *id) {
+    *id = 0x89abcdef01234567;
+    return device == 0 ? 0 : NOT_SUPPORTED;
+}
+
 int rsmi_dev_name_get(uint32_t device, char *name, size_t length) {
     if (is("garbage")) {
         memset(name, device == 0 ? 0xFE : 'x', length);

@@ -83,7 +83,15 @@ fn the_library_tells_what_a_gpu_does_and_the_kernel_what_slows_it_down() {
         assert_eq!(first(&trace, name), expected, "{name}");
     }
     assert!(counters(&trace)["GPU 0 power (W)"].len() > 1);
-    assert_eq!(metadata(&trace, "counters.gpu.1"), Some("\"Fake MI300X\""));
+    for (key, expected) in [
+        ("counters.gpu.1", Some("\"Fake MI300X\"")),
+        ("counters.gpu.0.uuid", Some("\"89abcdef01234567\"")),
+        ("counters.gpu.0.pci", Some("\"0000:c3:00.0\"")),
+        ("counters.gpu.1.uuid", None),
+        ("counters.gpu.1.pci", Some("\"0001:e3:00.0\"")),
+    ] {
+        assert_eq!(metadata(&trace, key), expected, "{key}");
+    }
     assert_eq!(metadata(&trace, "counters.gpus.from"), Some("\"rocm_smi\""));
     assert_eq!((&about_library(&trace)["version"], &about_library(&trace)["lacks"]), (&"7.8.0".into(), &serde_json::json!([])));
     assert!(counters(&trace).keys().all(|name| !name.starts_with("amdgpu")), "each sensor is told of once");

@@ -39,7 +39,15 @@ fn a_gpu_tells_what_it_does_and_what_slows_it_down() {
     }
     assert!(counters["GPU 0 power (W)"].len() > 1, "a value that changes is recorded again");
     assert_eq!(counters["GPU 1 power (W)"].len(), 1, "and one that does not is not");
-    assert_eq!(metadata(&trace, "counters.gpu.1"), Some("\"Fake H100\""));
+    for (key, expected) in [
+        ("counters.gpu.1", Some("\"Fake H100\"")),
+        ("counters.gpu.0.uuid", Some("\"a2a2a2a2-a2a2-a2a2-a2a2-a2a2a2a2a2a2\"")),
+        ("counters.gpu.0.pci", Some("\"0001:c2:00.0\"")),
+        // No GPU's.
+        ("counters.gpu.1.uuid", None),
+    ] {
+        assert_eq!(metadata(&trace, key), expected, "{key}");
+    }
 }
 
 #[test]

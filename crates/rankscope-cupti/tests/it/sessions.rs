@@ -105,6 +105,24 @@ fn stamps_are_the_hosts_to_the_nanosecond() {
 }
 
 #[test]
+fn devices_have_the_numbers_that_the_process_has_for_them_and_the_uuids_of_the_host() {
+    let Some(stage) = Stage::new(Fake::Now, "works") else { return };
+    let stage = stage.with("FAKE_CUDA_VISIBLE", "203");
+    let trace = stage.play("once", "kernel 1 5000 9000 0 7 208 0 0 gemm\n").trace();
+    for (key, expected) in [
+        ("device.0.uuid", Some("\"a2a2a2a2-a2a2-a2a2-a2a2-a2a2a2a2a2a2\"")),
+        ("device.0.pci", Some("\"0000:c2:00.0\"")),
+        ("device.1.uuid", Some("\"a0a0a0a0-a0a0-a0a0-a0a0-a0a0a0a0a0a0\"")),
+        // The driver does not tell.
+        ("device.2.uuid", None),
+        ("device.2.pci", Some("\"0000:c3:00.0\"")),
+        ("device.3.pci", None),
+    ] {
+        assert_eq!(metadata(&trace, key), expected, "{key}");
+    }
+}
+
+#[test]
 fn ties_may_come_after_their_work_and_in_any_order_of_buffers() {
     // The same records in three buffers: work, calls and ties, and what is in each comes together.
     let work = "kernel 1 5000 9000 0 7 208 0 0 gemm\nkernel 2 9500 9900 0 7 208 0 0 relu\nswap\n";
