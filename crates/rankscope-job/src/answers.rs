@@ -10,6 +10,7 @@ mod critical_path;
 mod lengths;
 mod links;
 mod path_trace;
+mod slowed;
 mod step_windows;
 mod steps;
 

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use rankscope_align::NodeClock;
 
+use crate::gpus::HostGpus;
+
 /// What a run directory and the agents' files say of a job.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
@@ -16,6 +18,8 @@ pub struct Facts {
     pub nodes: BTreeMap<u32, u32>,
     /// The clocks that agents measured.
     pub clocks: Option<KnownClocks>,
+    /// What slowed the GPUs of its hosts, where counters were sampled beside it.
+    pub gpus: Vec<HostGpus>,
 }
 
 /// What failed first.

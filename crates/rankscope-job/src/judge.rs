@@ -16,6 +16,7 @@ use crate::capture_traces;
 use crate::clocks::{clocks_of, nodes_of, sources_of, unused};
 use crate::compared::{self, Compared, WindowChoice};
 use crate::doubts::{Doubt, doubts};
+use crate::gpus::HostGpus;
 use crate::ranks::{each_rank_once, settle_ranks};
 use crate::{About, Completeness, Error, Export, Facts, Failure, Part, Parts, Rules, SettledTracer, Unread};
 
@@ -130,6 +131,8 @@ pub struct Job {
     pub(crate) compared: Compared,
     /// The one step that its matched collectives are narrowed to.
     pub(crate) only_step: Option<i64>,
+    /// What slowed the GPUs of its hosts, where that is known.
+    pub(crate) gpus: Vec<HostGpus>,
     /// What failed first, where the job did.
     pub failure: Option<Failure>,
     /// What speaks against the traces being one job's. Where anything does, nothing is matched.
@@ -204,6 +207,7 @@ pub fn judge(parts: Parts, facts: &Facts, judging: Judging) -> Result<Job, Error
         completeness,
         compared,
         only_step: None,
+        gpus: facts.gpus.clone(),
         failure: facts.failure.clone(),
         doubts,
         skipped,

@@ -7,8 +7,10 @@
 use std::path::{Path, PathBuf};
 
 use rankscope_formats::{ArgsPolicy, Scope};
+use rankscope_job::HostGpus;
 use rankscope_run::{InputFile, files_in};
 use rankscope_trace::Trace;
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use crate::Clues;
 use crate::read::{Reading, read_alone};
@@ -26,6 +28,11 @@ impl NodeCounters {
         files.retain(|path| path.extension().is_some_and(|suffix| suffix == "rkr"));
         files.sort();
         Self(files)
+    }
+
+    /// What slowed the GPUs of these nodes.
+    pub(crate) fn gpus(&self) -> Vec<HostGpus> {
+        self.0.par_iter().filter_map(|path| HostGpus::of(&read(path)?)).collect()
     }
 
     /// For ranks one after the other, from the lowest on.

@@ -142,9 +142,14 @@ fn judged_by(request: &Request, map: impl FnOnce(&Mapping, &SideReadings) -> Res
     let clues = Clues::of(&request.paths, request.clocks.as_deref());
     // What was asked for wrongly is told before anything is looked for.
     request.mapping.rules.compiled()?;
-    let facts = facts(&clues, request.judging.clocks == ClockChoice::Best)?;
+    let mut facts = facts(&clues, request.judging.clocks == ClockChoice::Best)?;
+    let counters = NodeCounters::of(&clues);
     let readings = SideReadings::of(&clues)?;
     let Mapped { parts, held } = map(&request.mapping, &readings)?;
+    // Counters of many nodes are much to read, and say nothing of ranks that do not know their devices.
+    if request.mapping.rules.answers && parts.iter().any(|(_, part)| part.about.device_uuid.is_some()) {
+        facts.gpus = counters.gpus();
+    }
     let job = judge(parts, &facts, request.judging)?;
-    Ok(Judged { job, title: title(&request.paths), parts: None, held, readings, counters: NodeCounters::of(&clues) })
+    Ok(Judged { job, title: title(&request.paths), parts: None, held, readings, counters })
 }

@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 
 use rankscope_align::apply;
 use rankscope_formats::Member;
+use rankscope_job::ahead_of_counter_ns;
 use rankscope_run::{InputFile, files_in};
 use rankscope_time::{ClockMap, RankClock, Span};
-use rankscope_trace::{HostClock, ProblemKind, Trace};
+use rankscope_trace::{ProblemKind, Trace};
 
 use crate::read::{Reading, read_alone};
 
@@ -31,18 +32,12 @@ pub(crate) fn join(path: &Path, trace: &mut Trace, reading: Reading) {
 
 /// Adds what a process of the same host recorded, on the clock of `trace`.
 pub(crate) fn add(trace: &mut Trace, mut worker: Trace) {
-    if let (Some(own), Some(theirs)) = (ahead_of_counter_ns(trace), ahead_of_counter_ns(&worker)) {
+    let ahead = |trace: &Trace| ahead_of_counter_ns(&trace.provenance.clock_readings);
+    if let (Some(own), Some(theirs)) = (ahead(trace), ahead(&worker)) {
         let offset = Span::from_nanos(own.saturating_sub(theirs));
         apply(&mut worker, &ClockMap::<RankClock, RankClock>::from_offset(offset, 0));
     }
     trace.join_export(worker);
-}
-
-/// How far the trace's own time is ahead of its host's counter; none where that was not read.
-fn ahead_of_counter_ns(trace: &Trace) -> Option<i64> {
-    let of_counter = trace.provenance.clock_readings.iter().filter(|reading| reading.clock == HostClock::MonotonicRaw);
-    let surest = of_counter.min_by_key(|reading| reading.width_ns)?;
-    Some(surest.trace_ns.saturating_sub(surest.ns))
 }
 
 /// Whether processes of the recording at `path` can have recordings.
@@ -64,7 +59,7 @@ fn recordings(path: &Path) -> Vec<PathBuf> {
 mod tests {
     use std::fs;
 
-    use rankscope_trace::{CategoryKind, ClockReading, SpanRow, TrackKey, TrackKind};
+    use rankscope_trace::{CategoryKind, ClockReading, HostClock, SpanRow, TrackKey, TrackKind};
 
     use super::*;
 

@@ -71,6 +71,8 @@ pub struct Culprits {
     steps: usize,
     floor_ns: i64,
     patterns: Vec<Pattern>,
+    /// In which steps each is late.
+    late: Vec<Vec<bool>>,
 }
 
 impl Culprits {
@@ -86,13 +88,18 @@ impl Culprits {
                 }
             });
         }
-        let patterns = patterns(&caused.by_rank, steps, floor_ns);
-        Self { caused, steps, floor_ns, patterns }
+        let late = late(&caused.by_rank, steps, floor_ns);
+        Self { caused, steps, floor_ns, patterns: Pattern::of_all(&late), late }
     }
 
     /// How the lateness of the rank at index `rank` recurs.
     pub fn pattern(&self, rank: usize) -> Pattern {
         self.patterns.get(rank).copied().unwrap_or_default()
+    }
+
+    /// Places of the steps in which the rank at index `rank` is late, ascending.
+    pub fn late_steps(&self, rank: usize) -> impl Iterator<Item = usize> {
+        self.late.get(rank).into_iter().flatten().enumerate().filter(|(_, late)| **late).map(|(step, _)| step)
     }
 
     /// What the rank at index `rank` caused, in all collectives in which it showed.
@@ -131,7 +138,7 @@ impl Culprits {
         }
         let sums: Vec<Vec<(usize, i64)>> = family.sets.iter().map(|(_, ranks)| self.sum_of(ranks)).collect();
         let totals: Vec<i64> = sums.iter().map(|sum| sum.iter().map(|(_, ns)| *ns).sum()).collect();
-        let of_sets = patterns(&sums, self.steps, self.floor_ns);
+        let of_sets = Pattern::of_all(&late(&sums, self.steps, self.floor_ns));
         let suspect = |(at, (culprit, ranks)): (usize, &(Culprit, Vec<usize>))| Suspect {
             culprit: *culprit,
             ranks: ranks.clone(),
@@ -168,8 +175,8 @@ impl Culprits {
     }
 }
 
-/// How each of several recurs, whose caused time by step is given.
-fn patterns(all: &[Vec<(usize, i64)>], steps: usize, floor_ns: i64) -> Vec<Pattern> {
+/// In which steps each of several is late, whose caused time by step is given.
+fn late(all: &[Vec<(usize, i64)>], steps: usize, floor_ns: i64) -> Vec<Vec<bool>> {
     let mut late = vec![vec![false; steps]; all.len()];
     let mut by_step: Vec<Vec<(i64, usize)>> = vec![Vec::new(); steps];
     for (one, series) in all.iter().enumerate() {
@@ -187,7 +194,7 @@ fn patterns(all: &[Vec<(usize, i64)>], steps: usize, floor_ns: i64) -> Vec<Patte
             late[*one][step] = *ns > floor_ns && *ns >= others_ns.saturating_mul(LEAD_MIN);
         }
     }
-    Pattern::of_all(&late)
+    late
 }
 
 #[cfg(test)]

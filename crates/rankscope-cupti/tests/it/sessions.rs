@@ -5,6 +5,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use rankscope_formats::recording::{ClockId, LiveFile, Recording};
+use rankscope_trace::{TrackKey, TrackKind};
 
 use super::stage::{Fake, Stage, is_on_device, metadata, named, told};
 
@@ -120,6 +121,8 @@ fn devices_have_the_numbers_that_the_process_has_for_them_and_the_uuids_of_the_h
     ] {
         assert_eq!(metadata(&trace, key), expected, "{key}");
     }
+    let devices = trace.tracks.iter().filter(|(_, track)| track.kind == TrackKind::Device);
+    assert_eq!(devices.map(|(_, track)| track.key).collect::<Vec<_>>(), [TrackKey::Number(0)], "work has these numbers");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use rankscope_collectives::{Group, Parallelism};
 use rankscope_document::{Blame, BlameGroup, BlameGroupKind, BlameGroupReason, LatePattern, Reason, ReasonKind};
 use rankscope_execution::JobExecution;
 
+use super::slowed;
 use super::steps::Steps;
 use crate::Job;
 use crate::nodes::Nodes;
@@ -51,6 +52,14 @@ pub(super) fn blame(job: &Job, analysis: &Analysis, graph: &JobExecution<'_>, st
         [nodes(job), Family { sets: stages.iter().map(|(stage, ranks)| (Culprit::Stage(*stage), ranks.clone())).collect() }];
     let mut suspects = blamed.culprits.suspects(&families);
     let mut groups: Vec<BlameGroup> = suspects.iter().map(|suspect| group(job, suspect)).collect();
+    for (suspect, group) in suspects.iter().zip(&mut groups) {
+        if let Culprit::Rank(rank) = suspect.culprit {
+            let late: Vec<i64> = blamed.culprits.late_steps(rank).map(|place| steps.numbers[place]).collect();
+            if let Some(why) = slowed::said(job, rank, &late) {
+                group.sentence = format!("{} {why}", group.sentence);
+            }
+        }
+    }
     let heavy = match stages.is_empty() {
         true => analysis.verdict.late.iter().find_map(|late| busiest(job, late)),
         false => heaviest(job, analysis, steps, &stages),

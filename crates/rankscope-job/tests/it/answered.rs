@@ -50,6 +50,11 @@ pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
 
 /// The job of `traces`, with the executions of its ranks.
 pub(crate) fn with_executions(traces: Vec<Trace>) -> Job {
+    with_facts(traces, &Facts::default())
+}
+
+/// The same, of which something is known beside its traces.
+pub(crate) fn with_facts(traces: Vec<Trace>, facts: &Facts) -> Job {
     let rules = Rules::default().with_answers(true);
     let classes = rules.compiled().expect("rules");
     let mut parts = Parts::new(rules);
@@ -58,7 +63,7 @@ pub(crate) fn with_executions(traces: Vec<Trace>) -> Job {
         part.add_execution(&trace, &classes);
         parts.add(place(number), part).expect("one part a place");
     }
-    judge(parts, &Facts::default(), Judging::default().with_partial(true)).expect("it can be judged")
+    judge(parts, facts, Judging::default().with_partial(true)).expect("it can be judged")
 }
 
 /// The tables and answers of `job`, of one step where one is asked for.

@@ -17,6 +17,7 @@ mod hints;
 mod order;
 mod planted;
 mod recorded_waits;
+mod slowed;
 mod tracelens;
 mod truth;
 mod what_if;

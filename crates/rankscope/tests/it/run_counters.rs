@@ -3,8 +3,12 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
+use std::path::Path;
+use std::process::Command;
 
 use rankscope_formats::{ReadOptions, read};
+use rankscope_job::HostGpus;
+use rankscope_testkit::{Need, skip};
 
 use crate::common::fixture;
 use crate::process::{Room, text};
@@ -34,6 +38,28 @@ fn counters_of_the_node_are_in_the_timeline_beside_its_lowest_rank() {
         .collect();
     let has = |rank: usize| counters[rank].contains("memory available (bytes)");
     assert_eq!((counters.len(), has(0), has(1)), (2, true, false), "{counters:?}");
+}
+
+#[test]
+fn a_report_knows_gpus_of_a_run_by_the_uuids_that_their_counters_tell() {
+    let room = Room::new();
+    let library = room.path().join("libnvidia-ml.so.1");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../rankscope-counters/tests/c/fake_nvml.c");
+    let compiled = Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&library).arg(source).output();
+    if !compiled.is_ok_and(|output| output.status.success()) {
+        skip(Need::Compiler, "cc is not installed");
+        return;
+    }
+    let script = "until ls $RANKSCOPE_RUN_DIR/counters/*.rkr >/dev/null 2>&1; do sleep 0.02; done; sleep 0.2";
+    let mut run = room.command(&["--no-clock", "--no-report", "--counters=100", "-n", "1", "--", "sh", "-c", script]);
+    let output = run.env("RANKSCOPE_NVML_LIBRARY", library).env("FAKE_NVML", "works").output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let names = room.names("counters");
+    let file = File::open(room.path().join("run/counters").join(&names[0])).unwrap();
+    let trace = read(file, &ReadOptions::default()).unwrap().remove(0).trace.unwrap();
+    let gpus = HostGpus::of(&trace).unwrap();
+    // The second one is no GPU, but a part of one.
+    assert_eq!(gpus.known().collect::<Vec<_>>(), [("a2a2a2a2-a2a2-a2a2-a2a2-a2a2a2a2a2a2", true)]);
 }
 
 #[test]
