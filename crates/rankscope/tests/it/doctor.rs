@@ -47,6 +47,30 @@ fn library(folder: &Path, name: &str, source: &str) -> bool {
 }
 
 #[test]
+fn counters_of_amds_gpus_are_told_with_what_tells_of_them() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let device = folder.path().join("class/drm/card1/device");
+    std::fs::create_dir_all(&device).expect("made");
+    std::fs::write(device.join("vendor"), "0x1002\n").expect("written");
+    let told = |file: &str| {
+        let mut doctor = command(&["doctor", "--format", "json"]);
+        doctor.env("RANKSCOPE_SYS", folder.path()).env("RANKSCOPE_ROCM_SMI_LIBRARY", folder.path().join(file));
+        let document: Value = serde_json::from_slice(&doctor.output().expect("runs").stdout).expect("JSON");
+        let (standing, says) = of(&document, "counters");
+        (standing.to_owned(), says.to_owned())
+    };
+    let (standing, says) = told("none.so");
+    assert!(standing == "limited" && says.contains("1 GPU through files of the kernel, because ROCm SMI does not"), "{says}");
+    let answers = "int rsmi_init(unsigned long flags) { return (int)flags; } int rsmi_num_monitor_devices(unsigned *count) { *count = 8; return 0; }";
+    if !library(folder.path(), "librocm_smi64.so", answers) {
+        skip(Need::Compiler, "cc is not installed");
+        return;
+    }
+    let (standing, says) = told("librocm_smi64.so");
+    assert!(standing == "ready" && says.contains("8 GPUs through ROCm SMI"), "{says}");
+}
+
+#[test]
 fn devices_are_counted_and_a_library_that_ends_the_process_ends_nothing_else() {
     let folder = tempfile::tempdir().expect("a temporary directory");
     let answers =
