@@ -79,9 +79,10 @@ impl Seen {
     }
 }
 
-/// Collectives that are gone through together, at most, and their stays: few enough for a cache.
-const TILE: usize = 32;
-const TILE_STAYS: usize = 1 << 16;
+/// Collectives that are gone through together, at most, and their stays. A rank's columns are somewhere else for each, so what is read of
+/// them at a time should be a whole run; of ten thousand ranks that is worth more than that the stays are in a cache.
+const TILE: usize = 128;
+const TILE_STAYS: usize = 1 << 21;
 
 /// Stays between the columns of two collectives: so that those of a power of two of ranks do not all stand in the same place of a cache.
 const APART: usize = 9;

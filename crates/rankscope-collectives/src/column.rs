@@ -71,6 +71,7 @@ impl Column {
         if self.is_line {
             return Run::of_list(&self.runs, 0).read(&[], from, to);
         }
+        rankscope_scratch::read();
         let (runs, above) = (&*self.runs, &*self.above);
         let (mut at, mut rest) = (from, to);
         while !rest.is_empty() {

@@ -129,6 +129,10 @@ impl Scratch for ScratchFiles {
         }
     }
 
+    fn look(&self) {
+        self.residence.get().into_iter().for_each(|residence| residence.look());
+    }
+
     fn room(&self, bytes: usize) -> Option<Box<dyn Room>> {
         if bytes < PIECE_MIN_BYTES {
             return None;

@@ -26,6 +26,7 @@ mod kept;
 mod slots;
 
 use std::fmt;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use bytes::Bytes;
@@ -37,6 +38,9 @@ pub use slots::Slots;
 pub trait Scratch: fmt::Debug + Send + Sync {
     /// Takes `bytes`, which do not change any more.
     fn keep(&self, bytes: Vec<u8>) -> Bytes;
+
+    /// Is called after many [reads](read).
+    fn look(&self) {}
 
     /// Room for so many bytes, all of them 0, which begins at a multiple of eight; `None` where they should be on the heap.
     fn room(&self, bytes: usize) -> Option<Box<dyn Room>>;
@@ -59,6 +63,22 @@ static INSTALLED: RwLock<Option<Arc<dyn Scratch>>> = RwLock::new(None);
 pub fn install(scratch: Option<Arc<dyn Scratch>>) {
     *INSTALLED.write().unwrap_or_else(PoisonError::into_inner) = scratch;
 }
+
+/// To be called whenever something that is kept was read by its place: whoever has it in files may want to let go of what came to memory, and
+/// a thread that watches is not woken as soon.
+#[inline]
+pub fn read() {
+    if READS.fetch_add(1, Relaxed).is_multiple_of(LOOK_EVERY)
+        && let Some(scratch) = installed()
+    {
+        scratch.look();
+    }
+}
+
+static READS: AtomicU32 = AtomicU32::new(0);
+
+/// Each brings sixteen pages to memory, where they are of a file: sixty-four megabytes, at most.
+const LOOK_EVERY: u32 = 1 << 10;
 
 fn installed() -> Option<Arc<dyn Scratch>> {
     INSTALLED.read().unwrap_or_else(PoisonError::into_inner).clone()

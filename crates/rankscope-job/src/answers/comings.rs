@@ -55,9 +55,9 @@ struct Cell {
     exposed_ns: i64,
 }
 
-/// Collectives of a tile, at most, and their stays: few enough for a cache.
-const TILE: usize = 32;
-const TILE_STAYS: usize = 1 << 16;
+/// Collectives of a tile, at most, and their stays: a run of each rank's columns, see the analysis' `Lineup`.
+const TILE: usize = 128;
+const TILE_STAYS: usize = 1 << 21;
 
 impl<'a> Comings<'a> {
     /// Those of `job`, whose `arrivals` are what the analysis found.
