@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use browser::{Browser, Look};
-use rankscope_testkit::{Need, skip};
+use rankscope_testkit::{Need, given, skip};
 
 const LOOKS: [Look; 2] = [Look { width: 1240, dark: false, used: true }, Look { width: 390, dark: true, used: true }];
 
@@ -44,15 +44,6 @@ fn web() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("web")
 }
 
-/// The folder `node_modules` that has TypeScript and axe-core, or a word on why there is none.
-fn node_modules() -> Option<PathBuf> {
-    let folder = std::env::var_os("RANKSCOPE_NODE_MODULES").map(PathBuf::from);
-    if folder.is_none() {
-        skip(Need::NodeModules, "RANKSCOPE_NODE_MODULES names no folder with typescript and axe-core");
-    }
-    folder
-}
-
 #[test]
 fn the_laws_of_the_pure_modules_hold() {
     if Command::new("node").arg("--version").output().is_err() {
@@ -65,7 +56,7 @@ fn the_laws_of_the_pure_modules_hold() {
 
 #[test]
 fn the_modules_have_types_that_agree() {
-    let Some(modules) = node_modules() else { return };
+    let Some(modules) = given(Need::NodeModules) else { return };
     let checked = Command::new(modules.join(".bin/tsc")).arg("-p").arg(web().join("tsconfig.json")).output().unwrap();
     assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stdout));
 }

@@ -3,25 +3,16 @@
 //! Both come from npm and are needed here only. `RANKSCOPE_NODE_MODULES` names the folder `node_modules` that has them;
 //! `cargo xtask ci page` makes one.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-use rankscope_testkit::{Need, skip};
+use rankscope_testkit::{Need, given};
 
 use super::{LOOKS, browser, pages, written};
 
-/// The folder, or a word on why there is none.
-fn node_modules() -> Option<PathBuf> {
-    let folder = std::env::var_os("RANKSCOPE_NODE_MODULES").map(PathBuf::from);
-    if folder.is_none() {
-        skip(Need::NodeModules, "RANKSCOPE_NODE_MODULES names no folder with typescript and axe-core");
-    }
-    folder
-}
-
 #[test]
 fn the_modules_have_types_that_agree() {
-    let Some(modules) = node_modules() else { return };
+    let Some(modules) = given(Need::NodeModules) else { return };
     let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("web/tsconfig.json");
     let checked = Command::new(modules.join(".bin/tsc")).arg("-p").arg(config).output().unwrap();
     assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stdout));
@@ -29,7 +20,7 @@ fn the_modules_have_types_that_agree() {
 
 #[test]
 fn nobody_is_kept_out_of_a_page() {
-    let Some(modules) = node_modules() else { return };
+    let Some(modules) = given(Need::NodeModules) else { return };
     let Some(mut browser) = browser() else { return };
     let axe = std::fs::read_to_string(modules.join("axe-core/axe.min.js")).unwrap();
     let mut violations = Vec::new();

@@ -1,8 +1,10 @@
 //! The call tree of an operator, without a mouse: it opens from an operator, from a kernel and from a link, and keys go along it.
 
+use rankscope_testkit::{Need, given};
+
 use super::browser::Browser;
 use super::served::{HOSTILE, served};
-use super::{LOOKS, awaited, browser, node_modules, text};
+use super::{LOOKS, awaited, browser, text};
 
 /// The page of the run, open at `fragment`.
 fn opened(browser: &mut Browser, fragment: &str, look: usize) {
@@ -109,7 +111,7 @@ fn what_cannot_be_read_is_a_sentence_and_what_takes_long_can_be_given_up() {
 
 #[test]
 fn nobody_is_kept_out_of_a_tree() {
-    let Some(modules) = node_modules() else { return };
+    let Some(modules) = given(Need::NodeModules) else { return };
     let Some(mut browser) = browser() else { return };
     let axe = std::fs::read_to_string(modules.join("axe-core/axe.min.js")).unwrap();
     for look in 0..LOOKS.len() {
