@@ -244,7 +244,7 @@ const FILE_VARIABLES: [&str; 2] = ["RANKSCOPE_CONFIG", "XLA_DIST_PROF_CONFIG"];
 
 /// Variables of our own that are no settings: what `rankscope run` tells the processes of a job, beside the run's id, which is a
 /// setting, what tells programs that record themselves of plugins, and what tests and benchmarks read.
-const OTHERS: [&str; 24] = [
+const OTHERS: &[&str] = &[
     "RANKSCOPE_RUN_DIR",
     "RANKSCOPE_RAW_DIR",
     "RANKSCOPE_PROFILE",
@@ -260,6 +260,7 @@ const OTHERS: [&str; 24] = [
     "RANKSCOPE_NVML_LIBRARY",
     "RANKSCOPE_PJRT_LIBRARY",
     "RANKSCOPE_ROCM_SMI_LIBRARY",
+    "RANKSCOPE_SCRATCH",
     "RANKSCOPE_SYS",
     "RANKSCOPE_CLOCK_DIR",
     "RANKSCOPE_AGENT",
