@@ -101,6 +101,7 @@ impl Order {
     /// All of them: the index of each rank and how long it waited.
     #[inline]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (usize, i64)> + DoubleEndedIterator + Clone {
+        rankscope_scratch::read(self.0.len());
         let told = self.told();
         (0..self.len()).map(move |place| match told {
             Ok(short) => of_short(&short[place]),

@@ -26,7 +26,7 @@ mod kept;
 mod slots;
 
 use std::fmt;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use bytes::Bytes;
@@ -64,21 +64,24 @@ pub fn install(scratch: Option<Arc<dyn Scratch>>) {
     *INSTALLED.write().unwrap_or_else(PoisonError::into_inner) = scratch;
 }
 
-/// To be called whenever something that is kept was read by its place: whoever has it in files may want to let go of what came to memory, and
-/// a thread that watches is not woken as soon.
+/// To be called before so many `bytes` of something that is kept are read: whoever has it in files may want to let go of what came to memory,
+/// and a thread that watches is not woken as soon.
 #[inline]
-pub fn read() {
-    if READS.fetch_add(1, Relaxed).is_multiple_of(LOOK_EVERY)
+pub fn read(bytes: usize) {
+    let before = READ_BYTES.fetch_add(bytes, Relaxed);
+    if before / LOOK_EVERY_BYTES != before.wrapping_add(bytes) / LOOK_EVERY_BYTES
         && let Some(scratch) = installed()
     {
         scratch.look();
     }
 }
 
-static READS: AtomicU32 = AtomicU32::new(0);
+/// What the first byte of a file brings to memory that is read by its place: sixteen pages.
+pub const AROUND_BYTES: usize = 64 << 10;
 
-/// Each brings sixteen pages to memory, where they are of a file: sixty-four megabytes, at most.
-const LOOK_EVERY: u32 = 1 << 10;
+static READ_BYTES: AtomicUsize = AtomicUsize::new(0);
+
+const LOOK_EVERY_BYTES: usize = 64 << 20;
 
 fn installed() -> Option<Arc<dyn Scratch>> {
     INSTALLED.read().unwrap_or_else(PoisonError::into_inner).clone()
