@@ -71,7 +71,7 @@ impl Column {
         if self.is_line {
             return Run::of_list(&self.runs, 0).read(&[], from, to);
         }
-        rankscope_scratch::read(rankscope_scratch::AROUND_BYTES);
+        rankscope_scratch::read(to.len());
         let (runs, above) = (&*self.runs, &*self.above);
         let (mut at, mut rest) = (from, to);
         while !rest.is_empty() {

@@ -68,6 +68,7 @@ pub fn install(scratch: Option<Arc<dyn Scratch>>) {
 /// and a thread that watches is not woken as soon.
 #[inline]
 pub fn read(bytes: usize) {
+    let bytes = bytes.max(AROUND_BYTES);
     let before = READ_BYTES.fetch_add(bytes, Relaxed);
     if before / LOOK_EVERY_BYTES != before.wrapping_add(bytes) / LOOK_EVERY_BYTES
         && let Some(scratch) = installed()
@@ -76,8 +77,8 @@ pub fn read(bytes: usize) {
     }
 }
 
-/// What the first byte of a file brings to memory that is read by its place: sixteen pages.
-pub const AROUND_BYTES: usize = 64 << 10;
+/// What a byte of a file brings to memory that is read through a map: sixteen pages.
+const AROUND_BYTES: usize = 64 << 10;
 
 static READ_BYTES: AtomicUsize = AtomicUsize::new(0);
 
