@@ -40,8 +40,8 @@ async function show(api, rank) {
     const pairs = Object.entries(full).filter(([, value]) => value !== null).map(([key, value]) => [key, String(value)]);
     const tree = await asked(`${api}/tree?${new URLSearchParams(pairs)}`, signal);
     const link = (/** @type {string} */ name) => (isAskable(name) ? fragmentOf({ ...full, operator: name }) : null);
-    const callers = tree.callers.length > 1 ? [treegrid("Called by, from it outwards", tree.callers, ["calls", "total", "device"], link)] : [element("p", "Nothing that is recorded calls it.")];
-    trees.replaceChildren(treegrid("Calls, from it inwards", tree.callees, ["calls", "total", "self", "device", "launched"], link), ...callers);
+    const callers = tree.callers.length > 1 ? [treegrid("What calls it", tree.callers, ["calls", "total", "device"], link)] : [element("p", "Nothing that is recorded calls it.")];
+    trees.replaceChildren(treegrid("What it calls", tree.callees, ["calls", "total", "self", "device", "launched"], link), ...callers);
     said.textContent = inWords(tree, time);
   } catch (error) {
     if (signal.aborted && reading.signal !== signal) return;
