@@ -15,7 +15,7 @@ use rankscope_analyze::ClassMode;
 use rankscope_document::Document;
 use rankscope_formats::ArgsPolicy;
 use rankscope_job::Rules;
-use rankscope_pipeline::{Judged, Places, ReportRequest, Reported, Shown, Workbooks, report, run_directory, write_report};
+use rankscope_pipeline::{Judged, Places, ReportRequest, Reported, Shown, Workbooks, report, run_directory};
 use rankscope_report::Layout;
 use rankscope_run::is_stored;
 use rankscope_time::Rank;
@@ -248,7 +248,7 @@ pub(crate) fn into_run(run: &Path) -> Result<(Document, Vec<PathBuf>)> {
     request.timeline = Some((TimelineArgs::default().policy(), MemoryArgs::default().keep()));
     let bar = Bar::default();
     let Reported { document, judged, .. } = report(&request, &bar)?;
-    let written = write_report(&Places::in_run(run), &document, Some(&judged), &bar)?;
+    let written = rankscope_pipeline::write_report(&Places::in_run(run), &document, Some(&judged), &bar)?;
     Ok((document, written))
 }
 
