@@ -16,6 +16,28 @@ pub enum RasEventKind {
     Other(String),
 }
 
+impl RasEventKind {
+    const JOINED: &str = "PEER_NEW";
+    const DEAD: &str = "PEER_DEAD";
+
+    fn of(name: String) -> Self {
+        match name.as_str() {
+            Self::JOINED => Self::Joined,
+            Self::DEAD => Self::Dead,
+            _ => Self::Other(name),
+        }
+    }
+
+    /// NCCL's word for it.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Joined => Self::JOINED,
+            Self::Dead => Self::DEAD,
+            Self::Other(name) => name,
+        }
+    }
+}
+
 /// Something that the service told by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -66,12 +88,8 @@ impl RasEvent {
             read => read,
         }
         .map_err(RasError::Json)?;
-        let kind = match raw.event.as_str() {
-            "PEER_NEW" => RasEventKind::Joined,
-            "PEER_DEAD" => RasEventKind::Dead,
-            _ => RasEventKind::Other(raw.event),
-        };
         let RawPeer { host, pid, addr } = raw.peer;
+        let kind = RasEventKind::of(raw.event);
         Ok(Self { kind, time: raw.timestamp, host: host.or(addr), pid, details: raw.details })
     }
 

@@ -58,15 +58,9 @@ impl Job<'_> {
             return HangEvent { schema: 1, event: "UNKNOWN".to_owned(), details, ..HangEvent::default() };
         };
         self.is_stale |= event.kind == RasEventKind::Dead;
-        let name = match &event.kind {
-            RasEventKind::Joined => "PEER_NEW",
-            RasEventKind::Dead => "PEER_DEAD",
-            RasEventKind::Other(name) => name,
-            _ => "UNKNOWN",
-        };
         HangEvent {
             schema: 1,
-            event: name.to_owned(),
+            event: event.kind.name().to_owned(),
             said_at: event.time.clone(),
             rank: self.answer.rank_of(&event),
             host: event.host.clone(),
