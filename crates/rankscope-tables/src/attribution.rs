@@ -108,7 +108,11 @@ impl Attribution {
     /// The same without what only tables need: in half the time and memory. What is read of arguments makes no difference, so that HLO
     /// instructions and graphs, which only those tell, own nothing.
     pub fn of_work(trace: &Trace) -> Self {
-        let nesting = Nesting::untimed(trace);
+        Self::of_work_within(trace, Nesting::untimed(trace))
+    }
+
+    /// The same where it is known how spans lie in each other.
+    pub(crate) fn of_work_within(trace: &Trace, nesting: Nesting) -> Self {
         let launches = Launches::of(trace);
         let work = Operators { trace, nesting: &nesting }.work(&launches);
         Self { work, nesting: Arc::new(nesting), shared_ids: launches.shared_ids(), ..Self::default() }

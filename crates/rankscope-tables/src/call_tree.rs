@@ -41,7 +41,7 @@ pub struct TreeNode {
     pub self_ns: i64,
     /// Work that was launched meanwhile.
     pub launched: u64,
-    /// CallSum of its lengths, in nanoseconds.
+    /// Sum of its lengths, in nanoseconds.
     pub device_ns: i64,
     /// What is below it and no node.
     pub left_out: CallSum,

@@ -39,7 +39,7 @@ pub struct CallSum {
     pub host_ns: i64,
     /// How many kernels, copies and fills were launched.
     pub launched: u64,
-    /// CallSum of their lengths, in nanoseconds: what runs at the same time counts twice.
+    /// Sum of their lengths, in nanoseconds: what runs at the same time counts twice.
     pub device_ns: i64,
 }
 
@@ -74,7 +74,7 @@ pub struct CalledRow {
     pub self_ns: i64,
     /// Work that was launched in them.
     pub launched: u64,
-    /// CallSum of its lengths, in nanoseconds.
+    /// Sum of its lengths, in nanoseconds.
     pub device_ns: i64,
 }
 
@@ -89,22 +89,23 @@ pub struct HostCalls {
 }
 
 impl HostCalls {
-    /// The calls of `trace`, whose work `attribution` attributes.
-    pub fn of(trace: &Trace, attribution: &Attribution) -> Self {
+    /// The calls of `trace`.
+    pub fn of(trace: &Trace) -> Self {
         let mut calls = Self::default();
-        calls.add(trace, attribution);
+        calls.add(trace);
         calls
     }
 
-    /// Adds those of another trace of the rank.
+    /// Adds those of another trace of the rank. What its work was attributed to is told, as it was found on the way.
     ///
     /// # Panics
     /// After four billion calls.
-    pub fn add(&mut self, trace: &Trace, attribution: &Attribution) {
-        let nesting = Nesting::of(trace);
+    pub fn add(&mut self, trace: &Trace) -> Attribution {
+        let attribution = Attribution::of_work_within(trace, Nesting::of(trace));
+        let nesting = &attribution.nesting;
         let begin = self.list.len();
         let mut place: Vec<u32> = vec![u32::MAX; trace.spans.len()];
-        let mut known = Known::new(&self.names, &self.callees);
+        let mut known = Known::new(std::mem::take(&mut self.names), std::mem::take(&mut self.callees));
         for (track, spans) in nesting.tracks() {
             if nesting.is_async(track) || trace.tracks.get(track).kind != TrackKind::Thread {
                 continue;
@@ -126,7 +127,7 @@ impl HostCalls {
         (self.names, self.callees) = (known.names, known.callees);
         for one in &attribution.work {
             let work = CallSum { launched: 1, device_ns: dur_ns(trace, one.work), ..CallSum::default() };
-            let at = launched_in(trace, attribution, one).map(|span| place[span.0 as usize]);
+            let at = launched_in(trace, &attribution, one).map(|span| place[span.0 as usize]);
             match at.and_then(|at| self.list.get_mut(at as usize)) {
                 Some(call) => {
                     call.own.add(work);
@@ -136,6 +137,7 @@ impl HostCalls {
             }
         }
         self.complete(begin);
+        attribution
     }
 
     /// What only a look at all calls from `begin` on tells: the work and the time within each, and which lie in another of their name.
@@ -234,14 +236,10 @@ struct Known {
 }
 
 impl Known {
-    fn new(names: &[String], callees: &[Callee]) -> Self {
-        Self {
-            names: names.to_vec(),
-            callees: callees.to_vec(),
-            by_text: (0..).zip(names).map(|(at, name)| (name.clone(), at)).collect(),
-            by_id: FxHashMap::default(),
-            by_callee: (0..).zip(callees).map(|(at, callee)| (*callee, at)).collect(),
-        }
+    fn new(names: Vec<String>, callees: Vec<Callee>) -> Self {
+        let by_text = (0..).zip(&names).map(|(at, name)| (name.clone(), at)).collect();
+        let by_callee = (0..).zip(&callees).map(|(at, callee)| (*callee, at)).collect();
+        Self { names, callees, by_text, by_id: FxHashMap::default(), by_callee }
     }
 
     fn callee(&mut self, trace: &Trace, span: SpanId) -> u32 {

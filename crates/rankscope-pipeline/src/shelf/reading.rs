@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rankscope_formats::{ArgsPolicy, Scope};
 use rankscope_run::{InputFile, discover};
 use rankscope_serve::Fault;
-use rankscope_tables::{Attribution, HostCalls};
+use rankscope_tables::HostCalls;
 use rankscope_time::Rank;
 use rankscope_trace::{Trace, rank_of_name};
 
@@ -107,9 +107,8 @@ fn read(files: &[InputFile], rank: u32) -> Result<RankRead, Fault> {
         read_members(file, reading, |member| match member.trace {
             Ok(trace) if is_of(&trace, rank, files.len()) => {
                 found = true;
-                let attribution = Attribution::of_work(&trace);
+                let attribution = known.calls.add(&trace);
                 known.work.add(rank, &trace, &attribution);
-                known.calls.add(&trace, &attribution);
             }
             Ok(_) => {}
             Err(error) => failed = Some(error.to_string()),

@@ -8,7 +8,7 @@ use crate::made::Made;
 const ALL: TreeLimits = TreeLimits { nodes: usize::MAX, depth: usize::MAX };
 
 fn calls(trace: &Trace) -> HostCalls {
-    HostCalls::of(trace, &Attribution::of_work(trace))
+    HostCalls::of(trace)
 }
 
 /// Each node as its level, name, calls, total, self and device time, in microseconds.
