@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rankscope_trace::{ClockReading, HostClock, Trace, TrackId, TrackKey, TrackKind};
+use rustc_hash::FxHashMap;
 
 /// What slows a GPU down against its will.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -76,11 +77,22 @@ impl HostGpus {
     }
 }
 
-/// The GPU of this UUID, if no other of any host has it.
-pub(crate) fn of_uuid<'a>(hosts: &'a [HostGpus], uuid: &str) -> Option<&'a HostGpu> {
-    let mut found = hosts.iter().flat_map(|host| &host.gpus).filter(|gpu| gpu.uuid == uuid);
-    let first = found.next()?;
-    found.next().is_none().then_some(first)
+/// The GPUs of hosts by their UUIDs.
+pub(crate) struct GpusByUuid<'a>(FxHashMap<&'a str, Option<&'a HostGpu>>);
+
+impl<'a> GpusByUuid<'a> {
+    pub(crate) fn of(hosts: &'a [HostGpus]) -> Self {
+        let mut by_uuid = FxHashMap::default();
+        for gpu in hosts.iter().flat_map(|host| &host.gpus) {
+            by_uuid.entry(gpu.uuid.as_str()).and_modify(|known| *known = None).or_insert(Some(gpu));
+        }
+        Self(by_uuid)
+    }
+
+    /// The one of this UUID, if no other of any host has it.
+    pub(crate) fn get(&self, uuid: &str) -> Option<&'a HostGpu> {
+        self.0.get(uuid).copied().flatten()
+    }
 }
 
 impl HostGpu {
@@ -186,7 +198,8 @@ mod tests {
             gpus: uuids.iter().map(|uuid| HostGpu { uuid: (*uuid).to_owned(), ..HostGpu::default() }).collect(),
         };
         let hosts = [host(&["a", "b", "b"]), host(&["c"])];
-        assert_eq!(["a", "b", "c", "d"].map(|uuid| of_uuid(&hosts, uuid).is_some()), [true, false, true, false]);
+        let by_uuid = GpusByUuid::of(&hosts);
+        assert_eq!(["a", "b", "c", "d"].map(|uuid| by_uuid.get(uuid).is_some()), [true, false, true, false]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Blame of a judged job: what is known of its nodes, pipelines, clocks and steps goes in, rows and sentences come out.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rankscope_analyze::{Because, Job as Analysis, Late, Side, group_name};
 use rankscope_answers::blame::{self, Blamed, Culprit, Family, Input, Suspect, heavy};
@@ -54,7 +54,7 @@ pub(super) fn blame(job: &Job, analysis: &Analysis, graph: &JobExecution<'_>, st
     let mut groups: Vec<BlameGroup> = suspects.iter().map(|suspect| group(job, suspect)).collect();
     for (suspect, group) in suspects.iter().zip(&mut groups) {
         if let Culprit::Rank(rank) = suspect.culprit {
-            let late: Vec<i64> = blamed.culprits.late_steps(rank).map(|place| steps.numbers[place]).collect();
+            let late: BTreeSet<i64> = blamed.culprits.late_steps(rank).map(|place| steps.numbers[place]).collect();
             if let Some(why) = slowed::said(job, rank, &late) {
                 group.sentence = format!("{} {why}", group.sentence);
             }

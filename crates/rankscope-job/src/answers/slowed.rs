@@ -4,7 +4,9 @@
 //! late, and what is said then could not be said of any other rank that is known: GPUs that all run into their power limit explain no
 //! difference.
 
-use crate::gpus::{HostGpu, SlowedBy, ahead_of_counter_ns, of_uuid};
+use std::collections::BTreeSet;
+
+use crate::gpus::{GpusByUuid, HostGpu, SlowedBy, ahead_of_counter_ns};
 use crate::words::percent;
 use crate::{Job, JobRank};
 
@@ -16,11 +18,12 @@ const OTHERS_MAX: f64 = 0.1;
 const STEPS_MIN: usize = 3;
 
 /// What is known of the GPU of the rank at index `rank` in the steps `late` in which it is late, as a sentence.
-pub(super) fn said(job: &Job, rank: usize, late: &[i64]) -> Option<String> {
-    let own = shares(job, &job.ranks[rank], late)?;
+pub(super) fn said(job: &Job, rank: usize, late: &BTreeSet<i64>) -> Option<String> {
+    let gpus = GpusByUuid::of(&job.gpus);
+    let own = shares(&gpus, &job.ranks[rank], late)?;
     let (by, share) = own.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let others = job.ranks.iter().enumerate().filter(|(index, _)| *index != rank);
-    let known: Vec<f64> = others.filter_map(|(_, other)| Some(most(&shares(job, other, late)?))).collect();
+    let known: Vec<f64> = others.filter_map(|(_, other)| Some(most(&shares(&gpus, other, late)?))).collect();
     let highest = known.iter().copied().reduce(f64::max)?;
     if share < SLOWED_MIN || highest > OTHERS_MAX {
         return None;
@@ -39,8 +42,8 @@ fn most(shares: &[(SlowedBy, f64)]) -> f64 {
 
 /// For how much of these steps, by its own marks, the GPU of `rank` was slowed by each cause. None where its GPU is not known, or was not
 /// watched in most of them.
-fn shares(job: &Job, rank: &JobRank, steps: &[i64]) -> Option<Vec<(SlowedBy, f64)>> {
-    let gpu = of_uuid(&job.gpus, rank.about.device_uuid.as_deref()?)?;
+fn shares(gpus: &GpusByUuid<'_>, rank: &JobRank, steps: &BTreeSet<i64>) -> Option<Vec<(SlowedBy, f64)>> {
+    let gpu = gpus.get(rank.about.device_uuid.as_deref()?)?;
     // Each recording counts from the wall clock as it found it.
     let ahead_ns = ahead_of_counter_ns(&rank.about.clock_readings).filter(|_| rank.exports.len() == 1)?;
     let marked = rank.report.steps.iter().filter(|step| steps.contains(&step.number));
