@@ -84,6 +84,13 @@ impl Seen {
 const TILE: usize = 128;
 const TILE_STAYS: usize = 1 << 21;
 
+/// How many of collectives that have so many `members` each are gone through together, rank by rank: the first ones, as far as all have as many.
+pub fn together(mut members: impl Iterator<Item = usize>) -> usize {
+    let Some(first) = members.next() else { return 0 };
+    let most = (TILE_STAYS / first.max(1)).clamp(1, TILE);
+    1 + members.take(most - 1).take_while(|other| *other == first).count()
+}
+
 /// Stays between the columns of two collectives: so that those of a power of two of ranks do not all stand in the same place of a cache.
 const APART: usize = 9;
 
@@ -122,9 +129,7 @@ impl<'a> Lineup<'a> {
         let mut rest = instances;
         while let Some(first) = rest.first() {
             let members = first.members.len();
-            let most = (TILE_STAYS / members.max(1)).clamp(1, TILE);
-            let alike = rest.iter().take(most).take_while(|one| one.members.len() == members).count();
-            let (tile, others) = rest.split_at(alike);
+            let (tile, others) = rest.split_at(together(rest.iter().map(|one| one.members.len())));
             self.gather(tile, members);
             let arrivals: Vec<Arrival> = tile.iter().enumerate().map(|(at, instance)| self.arrival(at, instance)).collect();
             let orders = self.orders.keep();

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use rankscope_analyze::{Arrival, Order, Waiting};
+use rankscope_analyze::{Arrival, Order, Waiting, together};
 use rankscope_answers::budgets::Stay;
 use rankscope_collectives::{Instance, Kind, Member, RankCollectives, Stretch};
 
@@ -55,10 +55,6 @@ struct Cell {
     exposed_ns: i64,
 }
 
-/// Collectives of a tile, at most, and their stays: a run of each rank's columns, see the analysis' `Lineup`.
-const TILE: usize = 128;
-const TILE_STAYS: usize = 1 << 21;
-
 impl<'a> Comings<'a> {
     /// Those of `job`, whose `arrivals` are what the analysis found.
     pub(super) fn of(job: &'a Job, arrivals: &'a [Arrival]) -> Self {
@@ -80,9 +76,7 @@ impl<'a> Comings<'a> {
         let mut rest = all.as_slice();
         while let Some((first, _)) = rest.first() {
             let members = first.members.len();
-            let most = (TILE_STAYS / members.max(1)).clamp(1, TILE);
-            let alike = rest.iter().take(most).take_while(|(one, _)| one.members.len() == members).count();
-            let (tile, others) = rest.split_at(alike);
+            let (tile, others) = rest.split_at(together(rest.iter().map(|(one, _)| one.members.len())));
             self.fill(stays, tile, members);
             for (at, (instance, arrival)) in tile.iter().enumerate() {
                 self.stays(at * members..(at + 1) * members, arrival, stays);
