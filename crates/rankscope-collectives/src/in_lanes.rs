@@ -88,7 +88,7 @@ impl Lane {
 
     fn members(self) -> Vec<Members> {
         let mut lane = InStep::default();
-        self.ranks.into_iter().zip(self.places).for_each(|(rank, places)| lane.add_column(rank, places));
+        self.ranks.into_iter().zip(self.places).for_each(|(rank, places)| lane.add(rank, places));
         lane.members(self.count)
     }
 }

@@ -205,8 +205,8 @@ impl<'a> Numbered<'a> {
     }
 
     /// Where they are in the rank's list, by their numbers.
-    fn places(&self) -> impl Iterator<Item = u64> {
-        self.order.iter().map(|at| u64::from(*at))
+    fn places(&self) -> Column {
+        self.order.iter().map(|at| u64::from(*at)).collect()
     }
 
     /// That of the one at `at` of the rank's list.

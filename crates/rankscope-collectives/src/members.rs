@@ -52,12 +52,7 @@ pub(crate) struct InStep {
 
 impl InStep {
     /// Adds the rank at index `rank`, which is behind those that are there, and has its collectives at these `places`.
-    pub(crate) fn add(&mut self, rank: usize, places: impl IntoIterator<Item = u64>) {
-        self.add_column(rank, places.into_iter().collect());
-    }
-
-    /// The same.
-    pub(crate) fn add_column(&mut self, rank: usize, mut places: Column) {
+    pub(crate) fn add(&mut self, rank: usize, mut places: Column) {
         places.shrink_to_fit();
         self.ranks.push(rank as u32);
         self.places.push(places);
@@ -237,7 +232,7 @@ mod tests {
         ) {
             let places = |own: u32| (0..count as u32).map(move |at| 3 * at + own).collect::<Vec<u32>>();
             let mut lane = InStep::default();
-            ranks.iter().zip(&starts).for_each(|(rank, own)| lane.add(*rank, places(*own).into_iter().map(u64::from)));
+            ranks.iter().zip(&starts).for_each(|(rank, own)| lane.add(*rank, places(*own).into_iter().map(u64::from).collect()));
             let all = lane.members(count);
             prop_assert_eq!(all.len(), count);
             for (at, members) in all.iter().enumerate() {
