@@ -12,7 +12,7 @@ mod extent;
 mod residence;
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
@@ -20,11 +20,13 @@ use rankscope_scratch::{Room, Scratch, install};
 
 use self::extent::{Extent, Piece};
 use self::residence::Residence;
+use crate::memory_default;
 
 /// Temporary files that rows go to, once they are more than a budget.
 #[derive(Debug)]
 pub struct ScratchFiles {
-    budget_bytes: u64,
+    /// Looked up when the first bytes come, if nobody said: most commands have none.
+    budget_bytes: OnceLock<u64>,
     folders: Vec<PathBuf>,
     /// Bytes on the heap.
     held: Arc<AtomicU64>,
@@ -32,6 +34,8 @@ pub struct ScratchFiles {
     open: Mutex<Option<(Arc<Extent>, usize)>>,
     residence: OnceLock<Arc<Residence>>,
     file_bytes: AtomicU64,
+    /// The least that no disk had room for.
+    refused_bytes: AtomicUsize,
     failure: OnceLock<String>,
 }
 
@@ -42,29 +46,30 @@ const EXTENT_BYTES: usize = 256 << 20;
 const PIECE_MIN_BYTES: usize = 1 << 10;
 
 impl ScratchFiles {
-    /// For what is beyond `budget_bytes`.
-    pub fn new(budget_bytes: u64) -> Self {
-        Self::in_folders(budget_bytes, folders())
-    }
-
-    /// The same in the first of these `folders` that has room on a disk.
-    pub fn in_folders(budget_bytes: u64, folders: Vec<PathBuf>) -> Self {
+    /// In the first of these `folders` that has room on a disk, for what is beyond half of `memory_bytes`, or of
+    /// [`memory_default`] without any.
+    pub fn in_folders(memory_bytes: Option<u64>, folders: Vec<PathBuf>) -> Self {
         Self {
-            budget_bytes,
+            budget_bytes: memory_bytes.map(|bytes| (bytes / 2).into()).unwrap_or_default(),
             folders,
             held: Arc::default(),
             open: Mutex::default(),
             residence: OnceLock::new(),
             file_bytes: AtomicU64::new(0),
+            refused_bytes: AtomicUsize::new(usize::MAX),
             failure: OnceLock::new(),
         }
     }
 
-    /// Lets whatever this process keeps go there. Half of `memory_bytes` is for what stays on the heap.
-    pub fn install(memory_bytes: u64) -> Arc<Self> {
-        let files = Arc::new(Self::new(memory_bytes / 2));
+    /// Lets whatever this process keeps go there, wherever the system wants temporary files.
+    pub fn install(memory_bytes: Option<u64>) -> Arc<Self> {
+        let files = Arc::new(Self::in_folders(memory_bytes, folders()));
         install(Some(Arc::clone(&files) as Arc<dyn Scratch>));
         files
+    }
+
+    fn budget_bytes(&self) -> u64 {
+        *self.budget_bytes.get_or_init(|| memory_default() / 2)
     }
 
     /// How many bytes were put in files.
@@ -79,7 +84,7 @@ impl ScratchFiles {
 
     /// Whether so many bytes more may be on the heap; if so they are counted.
     fn hold(&self, bytes: usize) -> Option<Held> {
-        let more = |held: u64| held.checked_add(bytes as u64).filter(|held| *held <= self.budget_bytes);
+        let more = |held: u64| held.checked_add(bytes as u64).filter(|held| *held <= self.budget_bytes());
         self.held.fetch_update(Relaxed, Relaxed, more).ok()?;
         Some(Held { bytes: bytes as u64, of: Arc::clone(&self.held) })
     }
@@ -98,13 +103,18 @@ impl ScratchFiles {
     }
 
     fn extent(&self, bytes: usize) -> Option<Arc<Extent>> {
+        // Where no disk had room for as much, none is looked for anew with each piece.
+        if bytes >= self.refused_bytes.load(Relaxed) {
+            return None;
+        }
         match Extent::in_first(&self.folders, bytes) {
             Ok(extent) => {
                 let extent = Arc::new(extent);
-                self.residence.get_or_init(|| Residence::watched(self.budget_bytes / 2)).add(&extent);
+                self.residence.get_or_init(|| Residence::watched(self.budget_bytes() / 2)).add(&extent);
                 Some(extent)
             }
             Err(why) => {
+                self.refused_bytes.fetch_min(bytes, Relaxed);
                 self.failure.get_or_init(|| why);
                 None
             }
@@ -143,7 +153,7 @@ impl Scratch for ScratchFiles {
         // What no piece had before is 0.
         let piece = self.piece(bytes)?;
         self.file_bytes.fetch_add(bytes as u64, Relaxed);
-        Some(Box::new(FileRoom { piece, residence: self.residence.get().cloned()?, taken: AtomicU32::new(0) }))
+        Some(Box::new(piece))
     }
 }
 
@@ -168,49 +178,6 @@ struct OnHeap {
 impl AsRef<[u8]> for OnHeap {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
-    }
-}
-
-/// Room in a file, which looks from time to time how much of it is in memory: whoever writes is quicker than a thread is woken.
-#[derive(Debug)]
-struct FileRoom {
-    piece: Piece,
-    residence: Arc<Residence>,
-    /// How often it was asked for.
-    taken: AtomicU32,
-}
-
-impl FileRoom {
-    fn look(&self) {
-        if self.taken.fetch_add(1, Relaxed).is_multiple_of(LOOK_EVERY) {
-            self.residence.look();
-        }
-    }
-}
-
-/// Who asks so often has written to two pages each time, at most.
-const LOOK_EVERY: u32 = 1 << 11;
-
-impl AsRef<[u8]> for FileRoom {
-    fn as_ref(&self) -> &[u8] {
-        self.look();
-        self.piece.as_ref()
-    }
-}
-
-impl AsMut<[u8]> for FileRoom {
-    fn as_mut(&mut self) -> &mut [u8] {
-        self.look();
-        self.piece.as_mut()
-    }
-}
-
-impl Room for FileRoom {
-    fn put(&mut self, from: usize, bytes: &[u8]) {
-        // Through the map each page would come to memory first, and the file system be told of it.
-        if self.piece.fill(from, bytes).is_err() {
-            self.as_mut()[from..from + bytes.len()].copy_from_slice(bytes);
-        }
     }
 }
 
@@ -255,14 +222,14 @@ mod tests {
     #[test]
     fn what_is_beyond_the_budget_is_in_files_and_reads_the_same() {
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-        for budget_bytes in [0, 100_000, u64::MAX] {
-            let files = ScratchFiles::in_folders(budget_bytes, vec![folder.path().to_owned()]);
+        for budget_bytes in [0, 100_000, u64::MAX / 2] {
+            let files = ScratchFiles::in_folders(Some(2 * budget_bytes), vec![folder.path().to_owned()]);
             let kept: Vec<Bytes> = many().into_iter().map(|bytes| files.keep(bytes)).collect();
             assert_eq!(kept, many());
             let large: u64 = many().iter().map(|bytes| bytes.len() as u64).filter(|len| *len >= PIECE_MIN_BYTES as u64).sum();
             assert!(files.held.load(Relaxed) <= budget_bytes);
             assert_eq!(files.file_bytes() + files.held.load(Relaxed), large);
-            assert_eq!((files.file_bytes() == 0, files.failure()), (budget_bytes == u64::MAX, None));
+            assert_eq!((files.file_bytes() == 0, files.failure()), (budget_bytes == u64::MAX / 2, None));
             // Pages that were let go of come again.
             files.residence.get().into_iter().for_each(|residence| residence.let_go());
             assert_eq!(kept, many());
@@ -276,7 +243,7 @@ mod tests {
     fn room_is_written_in_any_order_wherever_it_is() {
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();
         for budget_bytes in [0, u64::MAX] {
-            let files = ScratchFiles::in_folders(budget_bytes, vec![folder.path().to_owned()]);
+            let files = ScratchFiles::in_folders(Some(budget_bytes), vec![folder.path().to_owned()]);
             let mut room = files.room(100_000).unwrap();
             assert!(room.as_mut().as_ref().iter().all(|byte| *byte == 0));
             let byte = |at: usize| (at % 251) as u8;
@@ -287,12 +254,12 @@ mod tests {
             assert!(room.as_ref().as_ref().iter().zip(0..).all(|(byte, at)| u32::from(*byte) == at % 251));
             assert_eq!(files.file_bytes() > 0, budget_bytes == 0);
         }
-        assert!(ScratchFiles::new(0).room(8).is_none(), "little is on the heap");
+        assert!(ScratchFiles::in_folders(Some(0), folders()).room(8).is_none(), "little is on the heap");
     }
 
     #[test]
     fn where_no_disk_has_room_the_heap_has_it_and_the_reason_is_told() {
-        let files = ScratchFiles::in_folders(0, vec!["/nowhere".into(), "/dev/shm".into()]);
+        let files = ScratchFiles::in_folders(Some(0), vec!["/nowhere".into(), "/dev/shm".into()]);
         let kept: Vec<Bytes> = many().into_iter().map(|bytes| files.keep(bytes)).collect();
         assert_eq!(kept, many());
         assert!(files.room(100_000).is_none());

@@ -64,7 +64,7 @@ pub fn install(scratch: Option<Arc<dyn Scratch>>) {
     *INSTALLED.write().unwrap_or_else(PoisonError::into_inner) = scratch;
 }
 
-/// To be called before so many `bytes` of something that is kept are read: whoever has it in files may want to let go of what came to memory,
+/// To be called before so many `bytes` of something that is kept are read or written in place: whoever has it in files may want to let go of what came to memory,
 /// and a thread that watches is not woken as soon.
 #[inline]
 pub fn read(bytes: usize) {

@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 
 use bytemuck::Pod;
 
-use crate::{Room, installed};
+use crate::{Room, installed, read};
 
 /// So many numbers of up to eight bytes each, on the heap or wherever the program has room.
 pub struct Slots<T>(Place<T>);
@@ -50,7 +50,10 @@ impl<T: Pod> Deref for Slots<T> {
     fn deref(&self) -> &[T] {
         match &self.0 {
             Place::Heap(slots) => slots,
-            Place::Room(room) => bytemuck::cast_slice(room.as_ref().as_ref()),
+            Place::Room(room) => {
+                read(0);
+                bytemuck::cast_slice(room.as_ref().as_ref())
+            }
         }
     }
 }
@@ -60,7 +63,10 @@ impl<T: Pod> DerefMut for Slots<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         match &mut self.0 {
             Place::Heap(slots) => slots,
-            Place::Room(room) => bytemuck::cast_slice_mut(room.as_mut().as_mut()),
+            Place::Room(room) => {
+                read(0);
+                bytemuck::cast_slice_mut(room.as_mut().as_mut())
+            }
         }
     }
 }

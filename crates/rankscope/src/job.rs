@@ -75,7 +75,7 @@ impl MemoryArgs {
 
     /// Rows from now on keep to it, if it was given.
     pub(crate) fn bound_rows(self) {
-        self.memory.into_iter().for_each(memory::bound_rows);
+        self.memory.into_iter().for_each(|bytes| memory::bound_rows(Some(bytes)));
     }
 }
 

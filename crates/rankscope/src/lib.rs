@@ -126,7 +126,7 @@ pub fn command_line<W: Into<OsString>>(words: impl IntoIterator<Item = W>) -> Ex
         Ok(cli) => cli.verb,
         Err(error) => return output::usage(error, parsed),
     };
-    memory::bound_rows(rankscope_pipeline::memory_default());
+    memory::bound_rows(None);
     let done = match verb {
         #[cfg(feature = "clock")]
         Verb::Demo(args) => demo::run(args),

@@ -11,8 +11,8 @@ use crate::output;
 
 static SCRATCH: Mutex<Option<Arc<ScratchFiles>>> = Mutex::new(None);
 
-/// Rows of collectives take `bytes` of memory at most from now on, and go to files beyond half of that.
-pub(crate) fn bound_rows(bytes: u64) {
+/// Rows of collectives take `bytes` of memory at most from now on, or a share of the machine's, and go to files beyond half of that.
+pub(crate) fn bound_rows(bytes: Option<u64>) {
     *SCRATCH.lock().unwrap_or_else(PoisonError::into_inner) = Some(ScratchFiles::install(bytes));
 }
 

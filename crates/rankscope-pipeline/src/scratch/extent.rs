@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use memmap2::{MmapOptions, MmapRaw};
+use rankscope_scratch::Room;
 
 /// A file without a name that has room for all its bytes, and its map.
 #[derive(Debug)]
@@ -123,6 +124,15 @@ fn write_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
 #[cfg(not(unix))]
 fn write_at(_: &File, _: &[u8], _: u64) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
+}
+
+impl Room for Piece {
+    fn put(&mut self, from: usize, bytes: &[u8]) {
+        // Through the map each page would come to memory first, and the file system be told of it.
+        if self.fill(from, bytes).is_err() {
+            self.as_mut()[from..from + bytes.len()].copy_from_slice(bytes);
+        }
+    }
 }
 
 impl AsRef<[u8]> for Piece {
