@@ -61,10 +61,10 @@ impl Trace {
         self.unfinished.extend(other.unfinished.iter().map(|span| remap.span(*span)));
 
         let blob_base = self.blobs.len() as u32;
-        let arg = |key, value| (remap.string(key), remapped_value(&remap, blob_base, value));
-        self.spans.args.append(&other.spans.args, arg);
-        self.instant_args.append(&other.instant_args, arg);
-        self.description_args.append(&other.description_args, arg);
+        let (key, value) = (|key| remap.string(key), |value| remapped_value(&remap, blob_base, value));
+        self.spans.args.append(&other.spans.args, key, value);
+        self.instant_args.append(&other.instant_args, key, value);
+        self.description_args.append(&other.description_args, key, value);
         self.append_descriptions(other.descriptions, &other.spans.description, blob_base, &remap);
         self.blobs.extend(other.blobs);
 

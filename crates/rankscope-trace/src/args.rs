@@ -68,15 +68,16 @@ impl ArgColumn {
         self.ends.len()
     }
 
-    /// Appends the rows of `other`, whose keys and values `translate` carries over to this trace's tables.
-    pub fn append(&mut self, other: &Self, mut translate: impl FnMut(StrId, ArgValue) -> (StrId, ArgValue)) {
-        for index in 0..other.rows() {
-            for (key, value) in other.row(index) {
-                let (key, value) = translate(key, value);
-                self.push(key, value);
-            }
-            self.end_row();
-        }
+    /// Appends the rows of `other`, whose keys and values are carried over to this trace's tables.
+    ///
+    /// # Panics
+    /// Beyond four billion arguments.
+    pub fn append(&mut self, other: &Self, key: impl Fn(StrId) -> StrId, value: impl Fn(ArgValue) -> ArgValue) {
+        let base = self.keys.len();
+        let end = |end: &u32| u32::try_from(base + *end as usize).expect("memory ends before four billion arguments");
+        self.ends.extend(other.ends.iter().map(end));
+        self.keys.extend(other.keys.iter().map(|of| key(*of)));
+        self.values.extend(other.values.iter().map(|of| value(*of)));
     }
 }
 

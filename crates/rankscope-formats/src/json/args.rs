@@ -5,7 +5,6 @@ use rankscope_trace::{Awaited, CategoryKind, CollectiveArgs, CopyDirection, Span
 use super::builder::Builder;
 use super::event::RawEvent;
 use super::number::{unquoted, unsigned};
-use super::scan::{Members, Mode};
 use super::text::decode;
 use crate::kineto::{
     DIRECTION, DeviceFacts, PeerArgument, RECORDED_BY, SIZE, WAITS, collective_of_annotation, elements, first_type,
@@ -18,16 +17,13 @@ pub(super) fn extract<'a>(
     span: SpanId,
     kind: CategoryKind,
     event: &RawEvent<'a>,
-    mode: Mode,
+    arguments: &[(&'a [u8], &'a [u8])],
 ) -> Option<u32> {
-    if event.args.first() != Some(&b'{') {
-        return None;
-    }
     let mut collective = CollectiveArgs::of(span);
     let mut rank = None;
     let (mut facts, mut awaited) = (DeviceFacts::default(), Awaited::default());
     let (mut dims, mut types, mut concrete): (&[u8], &[u8], &[u8]) = (&[], &[], &[]);
-    for (key, value) in Members::of(event.args, 0, mode) {
+    for &(key, value) in arguments {
         match key {
             b"correlation" => push(unsigned(value), |id| builder.piece.trace.correlations.push(span, id)),
             b"External id" | b"external id" => push(unsigned(value), |id| builder.piece.trace.external_ids.push(span, id)),

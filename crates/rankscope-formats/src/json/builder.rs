@@ -4,12 +4,13 @@
 //! only once. What needs the whole file (names of tracks, begins and ends, arrows) is put aside for `finish`.
 
 use rankscope_trace::{
-    ArgValue, CategoryKind, CounterSample, FlowPhase, InstantMark, InstantScope, ProblemKind, SpanId, SpanRow, StrId, Trace,
-    Track, TrackId, TrackKey, TrackKind,
+    CategoryKind, CounterSample, FlowPhase, InstantMark, InstantScope, ProblemKind, SpanId, SpanRow, StrId, Trace, Track,
+    TrackId, TrackKey, TrackKind,
 };
 use rustc_hash::FxHashMap;
 
 use super::args;
+use super::arguments::Seen;
 use super::event::RawEvent;
 use super::number::{nanos_of_micros, signed, unquoted, unsigned};
 use super::piece::{Arrow, AsyncId, Binding, Edge, Naming, Piece, Says};
@@ -26,11 +27,12 @@ type RawTrack<'a> = (bool, &'a [u8], &'a [u8]);
 pub(super) struct Builder<'a> {
     pub(super) piece: Piece,
     options: &'a ReadOptions,
-    mode: Mode,
+    pub(super) mode: Mode,
     /// The id of every raw string, and how many control characters it holds.
     strings: FxHashMap<&'a [u8], (StrId, u32)>,
+    pub(super) seen: Seen<'a>,
     /// Control characters in the strings of the event under way.
-    controls: u64,
+    pub(super) controls: u64,
     categories: Vec<(&'a [u8], u16, CategoryKind)>,
     tracks: FxHashMap<RawTrack<'a>, TrackId>,
     last_track: Option<(RawTrack<'a>, TrackId)>,
@@ -43,6 +45,7 @@ impl<'a> Builder<'a> {
             options,
             mode: Mode::Strict,
             strings: FxHashMap::default(),
+            seen: Seen::default(),
             controls: 0,
             categories: Vec::new(),
             tracks: FxHashMap::default(),
@@ -102,17 +105,18 @@ impl<'a> Builder<'a> {
         let name = self.string(unquoted(event.name));
         let track = self.track(kind.is_on_device(), event);
         let span = self.piece.trace.spans.push(SpanRow { start_ns, dur_ns, name, track, category, offset });
-        if wanted != Wanted::Nothing || self.options.args == ArgsPolicy::All {
-            self.check_args(event, offset);
-        }
-        if wanted != Wanted::Nothing && !event.args.is_empty() {
-            let mode = self.mode;
-            let rank = args::extract(self, span, kind, event, mode);
-            self.piece.pending.rank = self.piece.pending.rank.or(rank);
-        }
-        if self.options.args == ArgsPolicy::All {
-            self.keep_args(event.args, |trace| &mut trace.spans.args);
-            self.piece.trace.spans.place.push(self.piece.events);
+        let keeps_all = self.options.args == ArgsPolicy::All;
+        if wanted != Wanted::Nothing || keeps_all {
+            let arguments = self.arguments(event, offset);
+            if wanted != Wanted::Nothing && !arguments.is_empty() {
+                let rank = args::extract(self, span, kind, event, &arguments);
+                self.piece.pending.rank = self.piece.pending.rank.or(rank);
+            }
+            if keeps_all {
+                self.keep(&arguments, |trace| &mut trace.spans.args);
+                self.piece.trace.spans.place.push(self.piece.events);
+            }
+            self.done_with(arguments);
         }
         self.bound_flow(event, start_ns);
     }
@@ -132,7 +136,9 @@ impl<'a> Builder<'a> {
         };
         self.piece.trace.instants.push(InstantMark { time_ns, name, track, category, scope });
         if self.options.args == ArgsPolicy::All {
-            self.keep_args(event.args, |trace| &mut trace.instant_args);
+            let arguments = self.arguments(event, offset);
+            self.keep(&arguments, |trace| &mut trace.instant_args);
+            self.done_with(arguments);
         }
     }
 
@@ -227,8 +233,10 @@ impl<'a> Builder<'a> {
         if event.args.first() != Some(&b'{') {
             return;
         }
-        self.check_args(event, offset);
-        let Some((_, value)) = Members::of(event.args, 0, self.mode).next() else { return };
+        let arguments = self.arguments(event, offset);
+        let first = arguments.first().copied();
+        self.done_with(arguments);
+        let Some((_, value)) = first else { return };
         let (of_thread, what) = match unquoted(event.name) {
             b"process_name" => (false, Says::Name(self.string(unquoted(value)))),
             b"process_labels" => (false, Says::Label(self.string(unquoted(value)))),
@@ -241,20 +249,6 @@ impl<'a> Builder<'a> {
         };
         let (pid, tid) = (self.key(event.pid), of_thread.then(|| self.key(event.tid)));
         self.piece.pending.namings.push(Naming { pid, tid, what });
-    }
-
-    /// An even number of stray quotes within the arguments leaves the event's own structure whole. Arguments that are about to
-    /// be looked at are therefore walked once, and leniently from then on if they do not hold together.
-    fn check_args(&mut self, event: &RawEvent<'a>, offset: u64) {
-        if self.mode == Mode::Lenient || event.args.first() != Some(&b'{') {
-            return;
-        }
-        let mut members = Members::of(event.args, 0, Mode::Strict);
-        members.by_ref().for_each(drop);
-        if !members.at_end() {
-            self.mode = Mode::Lenient;
-            self.piece.trace.provenance.problems.add(ProblemKind::UnescapedQuote, offset);
-        }
     }
 
     fn time(&mut self, event: &RawEvent<'a>, offset: u64) -> Option<i64> {
@@ -347,44 +341,6 @@ impl<'a> Builder<'a> {
             None => TrackKey::Text(self.string(unquoted(raw))),
         }
     }
-
-    fn keep_args(&mut self, raw: &'a [u8], column: fn(&mut Trace) -> &mut rankscope_trace::ArgColumn) {
-        if raw.first() == Some(&b'{') {
-            for (key, value) in Members::of(raw, 0, self.mode) {
-                let key = self.string(key);
-                let value = self.value(value);
-                column(&mut self.piece.trace).push(key, value);
-            }
-        }
-        column(&mut self.piece.trace).end_row();
-    }
-
-    fn value(&mut self, raw: &'a [u8]) -> ArgValue {
-        match raw.first() {
-            Some(b'"') => ArgValue::Text(self.string(unquoted(raw))),
-            // Nested values stay text: their escapes are part of them.
-            Some(b'{' | b'[') => ArgValue::Json(self.piece.trace.strings.intern(&String::from_utf8_lossy(raw))),
-            _ => match raw {
-                b"true" => ArgValue::Bool(true),
-                b"false" => ArgValue::Bool(false),
-                b"null" => ArgValue::Null,
-                _ => number(raw).unwrap_or_else(|| ArgValue::Text(self.string(raw))),
-            },
-        }
-    }
-}
-
-fn number(raw: &[u8]) -> Option<ArgValue> {
-    if !raw.contains(&b'.') {
-        if let Some(value) = signed(raw) {
-            return Some(ArgValue::I64(value));
-        }
-        if let Some(value) = unsigned(raw) {
-            return Some(ArgValue::U64(value));
-        }
-    }
-    let value: f64 = std::str::from_utf8(raw).ok()?.parse().ok()?;
-    value.is_finite().then_some(ArgValue::F64(value))
 }
 
 /// A flow's or asynchronous span's id: a decimal or hexadecimal number, or any text, hashed.

@@ -18,6 +18,7 @@
 //! events, and unknown keys of events. Events of other phases (objects, memory dumps, samples) are counted and named.
 
 mod args;
+mod arguments;
 mod builder;
 mod chunk;
 mod event;
