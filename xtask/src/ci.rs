@@ -9,12 +9,12 @@ mod needs;
 mod page;
 mod skips;
 mod tally;
+mod took;
 
 use std::num::NonZero;
 use std::path::Path;
 use std::process::Command;
 use std::thread::available_parallelism;
-use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use rankscope_testkit::{Need, REQUIRE};
@@ -25,6 +25,7 @@ use heartbeat::Heartbeat;
 use skips::Skips;
 pub(crate) use tally::Outcome;
 use tally::Tally;
+use took::Since;
 
 /// Options of `cargo xtask ci`.
 #[derive(clap::Args)]
@@ -53,17 +54,18 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let chosen: Vec<&Stage> = if args.only.is_empty() { STAGES.iter().collect() } else { stages().filter(named).collect() };
     for (name, stage) in chosen {
         println!("== {name}");
-        let begun = Instant::now();
+        let since = Since::now();
         let heartbeat = Heartbeat::of_stage(name);
         let outcome = stage(args);
         drop(heartbeat);
+        let took = since.took();
         match outcome {
             Ok(outcome) => {
-                println!("== {name} {outcome}, {:.1} s", begun.elapsed().as_secs_f64());
-                tally.add(name, begun.elapsed(), Some(outcome));
+                println!("== {name} {outcome}, {:.1} s", took.wall.as_secs_f64());
+                tally.add(name, took, Some(outcome));
             }
             Err(error) => {
-                tally.add(name, begun.elapsed(), None);
+                tally.add(name, took, None);
                 failure = Some(error.context(format!("stage {name}")));
                 break;
             }
