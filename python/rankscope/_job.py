@@ -65,6 +65,40 @@ def about() -> dict[str, Any]:
     return {"rank": rank(), "world_size": world_size(), "host": socket.gethostname(), "pid": os.getpid(), "boot_id": _boot_id()}
 
 
+# More than a host has.
+_DEVICES_MAX = 256
+
+
+def devices() -> list[dict[str, Any]]:
+    """The GPUs that this process sees through torch: by which number, their UUIDs, and where on the bus they are.
+
+    None where torch has not brought CUDA up in this process by itself: to ask would. GPUs of AMD are left out, because the UUIDs that
+    torch has for them are not those that their driver tells.
+    """
+    cuda: Any = sys.modules.get("torch.cuda")
+    version: Any = sys.modules.get("torch.version")
+    try:
+        if cuda is None or getattr(version, "hip", None) or not cuda.is_initialized():
+            return []
+        found = [_device(index, cuda.get_device_properties(index)) for index in range(min(cuda.device_count(), _DEVICES_MAX))]
+    except Exception:
+        # A trace is worth more than what it could have said of its devices.
+        return []
+    return [device for device in found if len(device) > 1]
+
+
+def _device(index: int, properties: Any) -> dict[str, Any]:
+    device: dict[str, Any] = {"index": index}
+    # Both are told by newer versions only.
+    uuid = getattr(properties, "uuid", None)
+    if uuid is not None:
+        device["uuid"] = str(uuid).removeprefix("GPU-").lower()
+    place = [getattr(properties, name, None) for name in ("pci_domain_id", "pci_bus_id", "pci_device_id")]
+    if all(isinstance(number, int) for number in place):
+        device["pci"] = "{:04x}:{:02x}:{:02x}.0".format(*place)
+    return device
+
+
 def _boot_id() -> str | None:
     # Raw clocks of one host can be compared until it boots again.
     try:

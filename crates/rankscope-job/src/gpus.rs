@@ -1,12 +1,12 @@
-//! [`HostGpus`]: what slowed GPUs of a host down, as counters beside a job tell, and on which of them a rank worked.
+//! [`HostGpus`]: what slowed GPUs of a host down, as counters beside a job tell.
 //!
 //! A rank's device is a GPU of the counters by its UUID, and by nothing else: numbers of devices are each process's own, and places on the
 //! bus each host's. A rank that worked on several devices, and a UUID that several have, as partitions of one chip do, tie nothing. Both
 //! sides are brought together by the counter of the host (`CLOCK_MONOTONIC_RAW`), which both have read.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use rankscope_trace::{ClockReading, HostClock, Trace, TrackId, TrackKey, TrackKind};
+use rankscope_trace::{ClockReading, HostClock, Trace};
 use rustc_hash::FxHashMap;
 
 /// What slows a GPU down against its will.
@@ -55,7 +55,7 @@ impl HostGpus {
         let on_counter = |ns: i64| ns.saturating_sub(ahead_ns);
         let until_ns = on_counter(counters.counters.iter().map(|sample| sample.time_ns).max()?);
         let mut gpus: BTreeMap<i64, HostGpu> = BTreeMap::new();
-        for (number, uuid) in named(counters, "counters.gpu.") {
+        for (number, uuid) in uuids_of(counters, "counters.gpu.") {
             gpus.extend(uuid.map(|uuid| (number, HostGpu { uuid, until_ns, slowed: BTreeMap::new() })));
         }
         let mut tracks = BTreeMap::new();
@@ -119,49 +119,21 @@ pub fn ahead_of_counter_ns(readings: &[ClockReading]) -> Option<i64> {
     Some(surest.trace_ns.saturating_sub(surest.ns))
 }
 
-/// The UUID of the one device that the work in `trace` ran on, where that is one and its process knew it.
-pub(crate) fn worked_on(trace: &Trace) -> Option<String> {
-    let uuids = named(trace, "device.");
-    if uuids.is_empty() {
-        return None;
-    }
-    let mut tracks: BTreeSet<TrackId> = BTreeSet::new();
-    let mut last = None;
-    for span in trace.spans.ids().filter(|span| trace.kind(*span).is_device_work()) {
-        let track = trace.spans.track[span.0 as usize];
-        if last != Some(track) {
-            tracks.insert(track);
-            last = Some(track);
-        }
-    }
-    let devices: Option<BTreeSet<i64>> = tracks.into_iter().map(|track| device_of(trace, track)).collect();
-    let devices = devices?;
-    let only = devices.first().filter(|_| devices.len() == 1)?;
-    uuids.get(only)?.clone()
-}
-
-/// The number of the device that a track belongs to.
-fn device_of(trace: &Trace, mut track: TrackId) -> Option<i64> {
-    loop {
-        let own = trace.tracks.get(track);
-        match (own.kind, own.key, own.parent) {
-            (TrackKind::Device, TrackKey::Number(number), _) => return Some(number),
-            (_, _, Some(parent)) => track = parent,
-            _ => return None,
-        }
-    }
-}
-
 /// UUIDs that a header has under `KEY N .uuid`, by the number; none of a number that has several.
-fn named(trace: &Trace, key: &str) -> BTreeMap<i64, Option<String>> {
-    let mut uuids: BTreeMap<i64, Option<String>> = BTreeMap::new();
+pub(crate) fn uuids_of(trace: &Trace, key: &str) -> BTreeMap<i64, Option<String>> {
+    let mut uuids = BTreeMap::new();
     for (known, json) in &trace.provenance.header {
         let number = known.strip_prefix(key).and_then(|rest| rest.strip_suffix(".uuid"));
         let Some(number) = number.and_then(|number| number.parse().ok()) else { continue };
-        let uuid = json.trim_matches('"').to_owned();
-        uuids.entry(number).and_modify(|one| *one = one.take().filter(|one| *one == uuid)).or_insert(Some(uuid));
+        add_uuid(&mut uuids, number, json.trim_matches('"'));
     }
     uuids
+}
+
+/// Adds what somebody says of `number`; one of which something else was said has none.
+pub(crate) fn add_uuid(uuids: &mut BTreeMap<i64, Option<String>>, number: i64, uuid: &str) {
+    let one = uuids.entry(number).or_insert_with(|| Some(uuid.to_owned()));
+    *one = one.take().filter(|one| one == uuid);
 }
 
 /// Which GPU, and which cause, a track of this name is of.

@@ -14,8 +14,7 @@ use rankscope_tables::{Attribution, Captures, Cards, GraphCalls, RankTables, Tab
 use rankscope_time::Rank;
 use rankscope_trace::{ClockReading, Problems, RankSource, SourceFormat, SpanId, Trace, rank_of_name};
 
-use crate::gpus::worked_on;
-use crate::{Fingerprint, Place};
+use crate::{Fingerprint, OwnGpu, Place};
 
 /// One rank by itself. Stamps are as recorded.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,8 +54,8 @@ pub struct About {
     pub host: Option<String>,
     /// Name of its devices.
     pub device: Option<String>,
-    /// UUID of the one device that its work ran on; none of several, and where its process did not know it. Files of parts do not have it.
-    pub device_uuid: Option<String>,
+    /// The GPU that its work ran on, where that is one and is known.
+    pub gpu: Option<OwnGpu>,
     /// Bytes after decompression.
     pub bytes: u64,
     /// Events kept.
@@ -282,7 +281,7 @@ impl About {
             world_size: about.world_size,
             host: about.host.clone(),
             device,
-            device_uuid: worked_on(trace),
+            gpu: OwnGpu::of(trace),
             bytes: about.bytes,
             events: trace.events() as u64,
             problems: about.problems.clone(),
@@ -317,7 +316,8 @@ impl About {
         self.world_size = self.world_size.or(later.world_size);
         self.host = self.host.take().or(later.host);
         self.device = self.device.take().or(later.device);
-        self.device_uuid = self.device_uuid.take().filter(|own| later.device_uuid.as_ref() == Some(own));
+        // Each file counts from the wall clock as it found it.
+        self.gpu = None;
         self.bytes = self.bytes.saturating_add(later.bytes);
         self.events = self.events.saturating_add(later.events);
         self.problems.merge(later.problems);

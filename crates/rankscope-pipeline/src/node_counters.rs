@@ -7,8 +7,8 @@
 use std::path::{Path, PathBuf};
 
 use rankscope_formats::{ArgsPolicy, Scope};
-use rankscope_job::HostGpus;
-use rankscope_run::{InputFile, files_in};
+use rankscope_job::{HostGpus, Parts};
+use rankscope_run::{InputFile, files_in, is_folder};
 use rankscope_trace::Trace;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
@@ -22,16 +22,30 @@ pub struct NodeCounters(Vec<PathBuf>);
 impl NodeCounters {
     /// That of the run that `clues` lead to.
     pub fn of(clues: &Clues) -> Self {
-        let folder = clues.run.as_ref().map(|run| run.join("counters"));
-        let mut files = folder.and_then(|folder| files_in(&folder).ok()).unwrap_or_default();
+        Self::folder(clues).map(|folder| Self::in_folder(&folder)).unwrap_or_default()
+    }
+
+    /// Where that of the run is that `clues` lead to, if there is any.
+    pub(crate) fn folder(clues: &Clues) -> Option<PathBuf> {
+        let folder = clues.run.as_ref()?.join("counters");
+        is_folder(&folder).unwrap_or(false).then_some(folder)
+    }
+
+    /// That in `folder`.
+    pub(crate) fn in_folder(folder: &Path) -> Self {
+        let mut files = files_in(folder).unwrap_or_default();
         // Earlier attempts' end in a number.
         files.retain(|path| path.extension().is_some_and(|suffix| suffix == "rkr"));
         files.sort();
         Self(files)
     }
 
-    /// What slowed the GPUs of these nodes.
-    pub(crate) fn gpus(&self) -> Vec<HostGpus> {
+    /// What slowed the GPUs of these nodes, where one of `parts` is of a rank whose GPU is known and `answers` are asked for: counters of many
+    /// nodes are much to read.
+    pub(crate) fn gpus_of(&self, parts: &Parts, answers: bool) -> Vec<HostGpus> {
+        if !answers || parts.iter().all(|(_, part)| part.about.gpu.is_none()) {
+            return Vec::new();
+        }
         self.0.par_iter().filter_map(|path| HostGpus::of(&read(path)?)).collect()
     }
 

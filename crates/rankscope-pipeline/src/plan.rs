@@ -17,6 +17,7 @@ use crate::clocks::may_have_clocks;
 use crate::division::Division;
 use crate::error::PartsFault;
 use crate::facts::{Clues, facts};
+use crate::node_counters::NodeCounters;
 use crate::{Error, Reading};
 
 const NS_PER_S: u128 = 1_000_000_000;
@@ -38,6 +39,9 @@ pub(crate) struct Plan {
     nodes: BTreeMap<u32, u32>,
     /// Where measured clocks are.
     pub(crate) clocks: Option<PathBuf>,
+    /// Where counters of the nodes are; plans of runs without such, and of before parts knew GPUs, do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    counters: Option<PathBuf>,
     /// Where relative paths start; plans without such do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     folder: Option<PathBuf>,
@@ -113,13 +117,15 @@ impl Plan {
             failure: failure.map(|Failure { rank, text }| PlannedFailure { rank, text }),
             nodes,
             clocks: measured,
+            counters: NodeCounters::folder(&clues),
             folder,
         })
     }
 
-    /// Whether it is about the same inputs by the same rules as `other`, wherever relative paths start.
+    /// Whether it is about the same inputs by the same rules as `other`, wherever relative paths start, and whether or not it knows of
+    /// counters, which change no part.
     pub(crate) fn is_as(&self, other: &Self) -> bool {
-        *self == Self { folder: self.folder.clone(), ..other.clone() }
+        *self == Self { folder: self.folder.clone(), counters: self.counters.clone(), ..other.clone() }
     }
 
     /// Where its relative paths start, where it has such and that is not where this process stands.
@@ -130,9 +136,18 @@ impl Plan {
 
     /// Where measured clocks are, seen from here.
     pub(crate) fn clock_folder(&self) -> Option<PathBuf> {
-        let clocks = self.clocks.as_deref()?;
-        let there = self.folder.as_deref().map(|folder| folder.join(clocks));
-        Some(there.filter(|there| !clocks.is_dir() && there.is_dir()).unwrap_or_else(|| clocks.to_owned()))
+        Some(self.seen_here(self.clocks.as_deref()?))
+    }
+
+    /// What nodes recorded beside the job, as far as it can be seen from here.
+    pub(crate) fn counters(&self) -> NodeCounters {
+        self.counters.as_deref().map(|counters| NodeCounters::in_folder(&self.seen_here(counters))).unwrap_or_default()
+    }
+
+    /// The folder that the plan calls so.
+    fn seen_here(&self, planned: &Path) -> PathBuf {
+        let there = self.folder.as_deref().map(|folder| folder.join(planned));
+        there.filter(|there| !planned.is_dir() && there.is_dir()).unwrap_or_else(|| planned.to_owned())
     }
 
     /// What the inputs come to.
@@ -166,6 +181,7 @@ impl Plan {
             all.failure = all.failure.or_else(|| plan.failure.clone());
             all.nodes.extend(plan.nodes.iter().map(|(rank, node)| (*rank, *node)));
             all.clocks = all.clocks.or_else(|| plan.clocks.clone());
+            all.counters = all.counters.or_else(|| plan.counters.clone());
         }
         Ok(all)
     }

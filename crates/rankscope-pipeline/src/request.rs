@@ -114,6 +114,7 @@ pub fn judged_parts(
         }
         known.clocks = known_clocks(&measured, clocks.is_some())?;
     }
+    known.gpus = plan.counters().gpus_of(&parts, plan.rules().answers);
     let reading = Reading { args: ArgsPolicy::Analysis, scope: Scope::All };
     Ok(Judged {
         job: judge(parts, &known, judging)?,
@@ -146,10 +147,7 @@ fn judged_by(request: &Request, map: impl FnOnce(&Mapping, &SideReadings) -> Res
     let counters = NodeCounters::of(&clues);
     let readings = SideReadings::of(&clues)?;
     let Mapped { parts, held } = map(&request.mapping, &readings)?;
-    // Counters of many nodes are much to read, and say nothing of ranks that do not know their devices.
-    if request.mapping.rules.answers && parts.iter().any(|(_, part)| part.about.device_uuid.is_some()) {
-        facts.gpus = counters.gpus();
-    }
+    facts.gpus = counters.gpus_of(&parts, request.mapping.rules.answers);
     let job = judge(parts, &facts, request.judging)?;
     Ok(Judged { job, title: title(&request.paths), parts: None, held, readings, counters })
 }

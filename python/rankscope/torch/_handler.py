@@ -27,8 +27,8 @@ def trace_handler(
 ) -> Callable[[Any], None]:
     """What `torch.profiler.profile(on_trace_ready=...)` calls when there is a trace: writes it into `folder`, under the name of its rank.
 
-    The trace also says which rank, host and process it is of, and how the host's wall clock stood to its monotonic clock when the
-    profiler was made and when the trace was written. `compress` writes .json.gz, which takes longer and a tenth of the space. `rank` and
+    The trace also says which rank, host and process it is of, how the host's wall clock stood to its monotonic clock when the
+    profiler was made and when the trace was written, and the UUIDs of the GPUs that the process sees. `compress` writes .json.gz, which takes longer and a tenth of the space. `rank` and
     `world_size` are for processes whose number neither torch.distributed nor a launcher's variables tell.
     """
     target = Path(folder)
@@ -36,7 +36,7 @@ def trace_handler(
     written: list[Path] = []
 
     def on_trace_ready(profile: Any) -> None:
-        about = {**_job.about(), "clock": [first, _job.clock_anchor()]}
+        about = {**_job.about(), "clock": [first, _job.clock_anchor()], "devices": _job.devices()}
         about["rank"] = about["rank"] if rank is None else rank
         about["world_size"] = about["world_size"] if world_size is None else world_size
         path = target / f"rank{about['rank']:05d}{_SUFFIX}{'.gz' if compress else ''}"

@@ -38,6 +38,65 @@ def test_a_trace_says_whose_it_is(torch, tmp_path, monkeypatch):
     assert any(event["name"] == "aten::matmul" for event in trace["traceEvents"])
 
 
+class Exported:
+    """A profile that is over."""
+
+    def export_chrome_trace(self, path):
+        with open(path, "w") as file:
+            file.write('{"schemaVersion": 1, "traceEvents": []}')
+
+
+def told(folder):
+    """What a trace says of its process."""
+    rankscope.torch.trace_handler(folder, compress=False)(Exported())
+    return json.loads((folder / "rank00000.pt.trace.json").read_text())["rankscope"]
+
+
+@pytest.fixture
+def cuda(monkeypatch):
+    """A torch with two GPUs, of which nothing may be asked before it is up."""
+    properties = [
+        types.SimpleNamespace(uuid="GPU-A2A2A2A2-0000-0000-0000-000000000001", pci_domain_id=0, pci_bus_id=0xC3, pci_device_id=2),
+        types.SimpleNamespace(uuid="b-2"),
+    ]
+    module = types.ModuleType("torch.cuda")
+    module.up = True
+    module.is_initialized = lambda: module.up
+    module.device_count = lambda: 2 if module.up else pytest.fail("CUDA would be brought up")
+    module.get_device_properties = lambda index: properties[index] if module.up else pytest.fail("CUDA would be brought up")
+    version = types.ModuleType("torch.version")
+    version.hip = None
+    monkeypatch.setitem(sys.modules, "torch.cuda", module)
+    monkeypatch.setitem(sys.modules, "torch.version", version)
+    return module
+
+
+def test_a_trace_says_which_gpus_its_process_saw(cuda, tmp_path):
+    first = {"index": 0, "uuid": "a2a2a2a2-0000-0000-0000-000000000001", "pci": "0000:c3:02.0"}
+    assert told(tmp_path)["devices"] == [first, {"index": 1, "uuid": "b-2"}]
+
+
+def test_nobody_brings_cuda_up_to_say_that(cuda, tmp_path):
+    cuda.up = False
+    assert told(tmp_path)["devices"] == []
+
+
+def test_a_torch_that_does_not_tell_costs_no_trace(cuda, tmp_path, monkeypatch):
+    cuda.get_device_properties = lambda index: types.SimpleNamespace(name="an older torch")
+    assert told(tmp_path / "a")["devices"] == []
+
+    def lost(index):
+        raise RuntimeError("CUDA error: device lost")
+
+    cuda.get_device_properties = lost
+    assert told(tmp_path / "b")["devices"] == []
+    monkeypatch.setattr(sys.modules["torch.version"], "hip", "6.4")
+    cuda.get_device_properties = lambda index: pytest.fail("UUIDs of torch are not those of AMD's driver")
+    assert told(tmp_path / "c")["devices"] == []
+    monkeypatch.delitem(sys.modules, "torch.cuda")
+    assert told(tmp_path / "d")["devices"] == []
+
+
 def test_older_traces_of_a_rank_are_out_of_the_way(torch, tmp_path):
     from torch import ones, profiler
 

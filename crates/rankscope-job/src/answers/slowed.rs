@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::gpus::{GpusByUuid, HostGpu, SlowedBy, ahead_of_counter_ns};
+use crate::gpus::{GpusByUuid, HostGpu, SlowedBy};
 use crate::words::percent;
 use crate::{Job, JobRank};
 
@@ -43,9 +43,8 @@ fn most(shares: &[(SlowedBy, f64)]) -> f64 {
 /// For how much of these steps, by its own marks, the GPU of `rank` was slowed by each cause. None where its GPU is not known, or was not
 /// watched in most of them.
 fn shares(gpus: &GpusByUuid<'_>, rank: &JobRank, steps: &BTreeSet<i64>) -> Option<Vec<(SlowedBy, f64)>> {
-    let gpu = gpus.get(rank.about.device_uuid.as_deref()?)?;
-    // Each recording counts from the wall clock as it found it.
-    let ahead_ns = ahead_of_counter_ns(&rank.about.clock_readings).filter(|_| rank.exports.len() == 1)?;
+    let own = rank.about.gpu.as_ref()?;
+    let (gpu, ahead_ns) = (gpus.get(&own.uuid)?, own.ahead_of_counter_ns);
     let marked = rank.report.steps.iter().filter(|step| steps.contains(&step.number));
     let windows: Vec<(i64, i64)> =
         marked.map(|step| (step.start_ns.saturating_sub(ahead_ns), step.end_ns.saturating_sub(ahead_ns))).collect();

@@ -4,6 +4,7 @@ use rankscope_document::Document;
 use rankscope_job::{Facts, HostGpus};
 use rankscope_testkit::{Job as Synthetic, Straggler};
 use rankscope_trace::{ClockReading, CounterSample, HostClock, Trace, TrackKey, TrackKind};
+use serde_json::json;
 
 use crate::answered::{analysed, synthetic, with_facts};
 
@@ -71,6 +72,24 @@ fn document(ranks: Vec<Trace>, counters: &[Trace]) -> Document {
     analysed(with_facts(ranks, &facts), None).document("a job")
 }
 
+/// The same as torch.profiler and rankscope's handler leave it: the trace has no readings, and its header says which devices the process saw.
+fn of_torch(mut trace: Trace, rank: usize) -> Trace {
+    let (from, to) = trace.bounds_ns().expect("it has spans");
+    let clock = [from - 90_000_000_000, to + 400_000]
+        .map(|ns| json!({"sys_clock_ns": ns, "raw_clock_ns": ns - AHEAD_NS, "half_width_ns": 60}));
+    // The others of the host are seen as well, and not worked on.
+    let own = trace.tracks.iter().filter(|(_, track)| track.kind == TrackKind::Device).find_map(number).expect("a device");
+    let devices =
+        [json!({"index": own, "uuid": uuid(rank), "pci": "0000:c3:00.0"}), json!({"index": own + 1, "uuid": uuid(3 - rank)})];
+    trace.provenance.clock_readings.clear();
+    trace.provenance.header.retain(|(key, _)| !key.starts_with("device."));
+    trace
+        .provenance
+        .header
+        .push(("rankscope".to_owned(), json!({"rank": rank, "clock": clock, "devices": devices}).to_string()));
+    trace
+}
+
 /// What is said of the one that stands out.
 fn said(document: &Document) -> &str {
     assert_eq!(document.blame_groups.len(), 1, "{:?}", document.unanswered);
@@ -89,6 +108,21 @@ fn a_late_rank_whose_gpu_alone_was_slowed_down_is_told_so() {
         );
         assert_eq!(said(&document(ranks.clone(), &[counters])), expected);
     }
+}
+
+#[test]
+fn traces_of_torch_tell_whose_gpu_it_was_as_recordings_do() {
+    let ranks = ranks();
+    let counters = counters(&ranks, [0.0, 0.0, 0.8, 0.0], 1.1);
+    let by_recordings = document(ranks.clone(), std::slice::from_ref(&counters));
+    let torch: Vec<Trace> = ranks.into_iter().enumerate().map(|(rank, trace)| of_torch(trace, rank)).collect();
+    assert_eq!(said(&document(torch.clone(), std::slice::from_ref(&counters))), said(&by_recordings));
+    assert!(said(&by_recordings).contains("slowed by heat"));
+    let told_twice = torch.into_iter().map(|mut trace| {
+        trace.provenance.header.extend((0..8).map(|number| (format!("device.{number}.uuid"), "\"another\"".to_owned())));
+        trace
+    });
+    assert_eq!(said(&document(told_twice.collect(), &[counters])), LATE, "what is contradicted is not known");
 }
 
 #[test]

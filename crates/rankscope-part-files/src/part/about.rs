@@ -2,7 +2,7 @@
 
 use rankscope_analyze::RankReport;
 use rankscope_collectives::RankCollectives;
-use rankscope_job::{About, Export, Fingerprint, GraphCalls, Part, Place, Rules, SettledTracer};
+use rankscope_job::{About, Export, Fingerprint, GraphCalls, OwnGpu, Part, Place, Rules, SettledTracer};
 use rankscope_time::Rank;
 use rankscope_trace::{ClockReading, Problem, Problems};
 
@@ -15,6 +15,7 @@ pub(super) fn write(writer: &mut Writer, part: &Part, place: Place, rules: &Rule
     write_about(writer, &part.about, place, rules)?;
     write_problems(writer, &part.about.problems)?;
     write_graphs(writer, part.about.graphs)?;
+    write_gpu(writer, part.about.gpu.as_ref())?;
     let readings = &part.about.clock_readings;
     writer.block(kinds::READINGS, |columns| {
         columns.counts(readings.iter().map(|reading| clock_number(reading.clock)));
@@ -46,6 +47,7 @@ pub(super) fn read(reader: &Reader<'_>, collectives: RankCollectives, report: Ra
     let (rules, place, mut about) = block(reader, kinds::ABOUT, read_about)?;
     about.problems = block(reader, kinds::PROBLEMS, read_problems)?;
     about.graphs = read_graphs(reader)?;
+    about.gpu = read_gpu(reader)?;
     about.clock_readings = block(reader, kinds::READINGS, read_readings)?;
     let exports = block(reader, kinds::EXPORTS, read_exports)?;
     let tracers = block(reader, kinds::TRACERS, read_tracers)?;
@@ -133,6 +135,26 @@ fn read_graphs(reader: &Reader<'_>) -> Result<GraphCalls, Error> {
         graphs = GraphCalls::new(captures, launches);
     }
     Ok(graphs)
+}
+
+/// Parts of ranks whose GPU is not known have no such block, nor have those of earlier versions.
+fn write_gpu(writer: &mut Writer, gpu: Option<&OwnGpu>) -> Result<(), Error> {
+    let Some(gpu) = gpu else { return Ok(()) };
+    writer.block(kinds::GPU, |columns| {
+        columns.strings([gpu.uuid.as_str()]);
+        columns.signed(&[gpu.ahead_of_counter_ns]);
+    })
+}
+
+fn read_gpu(reader: &Reader<'_>) -> Result<Option<OwnGpu>, Error> {
+    if !reader.kinds().any(|kind| kind == kinds::GPU) {
+        return Ok(None);
+    }
+    block(reader, kinds::GPU, |columns| {
+        let (uuids, ahead) = (columns.texts()?, columns.signed()?);
+        let ([uuid], [ahead_of_counter_ns]) = (columns.exactly(uuids)?, columns.exactly(ahead)?);
+        Ok(Some(OwnGpu { uuid, ahead_of_counter_ns }))
+    })
 }
 
 fn at_most_one<T>(columns: &Columns<'_>, rows: impl IntoIterator<Item = T>) -> Result<Option<T>, Error> {

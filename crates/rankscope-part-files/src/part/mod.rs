@@ -50,6 +50,7 @@ mod kinds {
     pub(super) const LANES: Kind = Kind(22);
     pub(super) const KEYS: Kind = Kind(23);
     pub(super) const PIECES: Kind = Kind(24);
+    pub(super) const GPU: Kind = Kind(25);
 }
 
 /// One part read back.

@@ -16,7 +16,7 @@ use proptest::prelude::*;
 use rankscope_align::validate::{Check, Device, Finding, Key, RankEvidence, Recorded, Rule, Stream};
 use rankscope_analyze::{Accounting, Class, ClassMode, Copied, Direction, HotName, Intervals, Side, StepSource, StepWindow};
 use rankscope_collectives::{ExpertKernel, ExpertOp, Group, Kind, LocalCollective, Operation, Reach, Sequence, Splits, Step};
-use rankscope_job::{Export, Fingerprint, Part, Place, Rules, SettledTracer};
+use rankscope_job::{Export, Fingerprint, OwnGpu, Part, Place, Rules, SettledTracer};
 use rankscope_part_files::{
     ColumnFault, Error, Reader, SCHEMA, STRING_BYTES_MAX, StoredPart, is_part, laid_bare, read_part, write_part,
 };
@@ -88,6 +88,23 @@ fn a_part_of_little_comes_back() {
     let part = part_of(traces(host, "host.json").remove(0));
     assert_eq!(part.report.side, Side::Host);
     comes_back(&part, "a trace of the host alone");
+}
+
+#[test]
+fn a_rank_whose_gpu_is_known_is_read_by_who_does_not_know_of_gpus() {
+    let mut part = part(1, &Dialect::default());
+    let without = file(&part);
+    assert!(Reader::open(&without).unwrap().kinds().all(|kind| kind.0 != 25), "files of others are as before");
+    part.about.gpu = Some(OwnGpu { uuid: "a-b".into(), ahead_of_counter_ns: -7 });
+    let with = file(&part);
+    let kinds: Vec<u16> = Reader::open(&with).unwrap().kinds().map(|kind| kind.0).filter(|kind| *kind != 25).collect();
+    let before: Vec<u16> = Reader::open(&without).unwrap().kinds().map(|kind| kind.0).collect();
+    assert_eq!(kinds, before, "it is a block that earlier versions pass over");
+    let two = with_block(&with, 25, |columns| {
+        columns.strings(["a", "b"]);
+        columns.signed(&[1, 2]);
+    });
+    assert!(matches!(read_part(&two[..]).unwrap_err(), Error::Misfit { .. }));
 }
 
 #[test]
@@ -262,7 +279,7 @@ prop_compose! {
         bounds in prop::option::of(stamps()), marked_steps in prop::collection::vec(stamp(), 0..4), fingerprint in any::<u128>(),
         problems in prop::collection::vec((prop::sample::select(ProblemKind::ALL.to_vec()), 0u64..9, text()), 0..5),
         readings in prop::collection::vec((any::<u32>(), stamps(), any::<u64>()), 0..3),
-        tracer in prop::option::of((text(), any::<u64>())),
+        tracer in prop::option::of((text(), any::<u64>())), gpu in prop::option::of((text(), stamp())),
         collectives_rank in any::<u32>(),
     ) -> Part {
         let about = &mut part.about;
@@ -274,6 +291,7 @@ prop_compose! {
         problems.into_iter().for_each(|(kind, offset, detail)| about.problems.add_detailed(kind, offset, 7, detail));
         let reading = |(clock, (trace_ns, ns), width_ns)| ClockReading { clock: HostClock::Other(clock), trace_ns, ns, width_ns };
         about.clock_readings = readings.into_iter().map(reading).collect();
+        about.gpu = gpu.map(|(uuid, ahead_of_counter_ns)| OwnGpu { uuid, ahead_of_counter_ns });
         part.exports.push(Export { file, place: Place { file: collectives_rank, member: 2 }, spans: collectives_rank, fingerprint: Fingerprint(fingerprint.rotate_left(9)) });
         let tracer = tracer.map(|(clock, events)| SettledTracer { clock, knots: 1, passed_over: 2, steps: 3, events, extrapolated: 4 });
         part.tracers.extend(tracer);

@@ -72,6 +72,7 @@ mod run_signals;
 mod runs;
 mod serve;
 mod simulated;
+mod slowed_gpu;
 mod spans;
 mod summary;
 mod sweep;
