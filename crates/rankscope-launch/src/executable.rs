@@ -73,6 +73,12 @@ impl Executable {
         self.with(std::iter::once("hang".into()).chain(evidence.iter().cloned()))
     }
 
+    /// The words of a process that says what NCCL's RAS service at `address` tells of a job, and judges it once a process was given up.
+    pub(crate) fn follow(&self, address: &str) -> Vec<OsString> {
+        let ras = format!("--ras={address}");
+        self.with(["hang", &ras, "--follow", "--ask-later", "--format", "json"].map(OsString::from))
+    }
+
     /// The words of a process that watches the job in the run directory `run` until it is ended, as `watching` says.
     pub(crate) fn watch(&self, run: &Path, watching: &Watching) -> Vec<OsString> {
         let told = [("--exec", &watching.exec), ("--metrics-otlp", &watching.metrics_otlp)];

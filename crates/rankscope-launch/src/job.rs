@@ -98,6 +98,11 @@ impl Job {
         (0..).zip(&self.ranks).map(|(number, process)| (rank(number), process.child.id())).collect()
     }
 
+    /// The processes that it was started as.
+    pub(crate) fn pids(&self) -> Vec<u32> {
+        self.ranks.iter().map(|process| process.child.id()).collect()
+    }
+
     /// How many bytes ranks have printed, where that goes through here.
     pub(crate) fn printed(&self) -> Option<Arc<AtomicU64>> {
         self.lines.as_ref().map(Lines::printed)

@@ -16,6 +16,7 @@ mod directory;
 mod error;
 mod executable;
 mod finish;
+mod given_up;
 mod hooks;
 mod incident;
 mod job;

@@ -163,6 +163,18 @@ pub enum Notice {
         #[source]
         reason: Error,
     },
+    /// NCCL gave a process of the job up.
+    #[error("NCCL gave up {who}")]
+    GivenUp {
+        /// Which one, as far as NCCL says.
+        who: String,
+    },
+    /// What that does to the job.
+    #[error("{summary}")]
+    WhyGivenUp {
+        /// In sentences.
+        summary: String,
+    },
     /// Completing the run was cut short.
     #[error("completing the run {why}; run `rankscope report {run}` to continue", run = .run.display())]
     CutShort {

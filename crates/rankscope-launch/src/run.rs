@@ -16,6 +16,7 @@ use crate::counters::{Counters, Counting};
 use crate::directory::{Directory, Place, Variables};
 use crate::error::Error;
 use crate::finish::{Finish, finish};
+use crate::given_up::GivenUp;
 use crate::incident::{Ask, Incidents};
 use crate::job::Job;
 use crate::notice::{Notice, Observer};
@@ -139,9 +140,12 @@ pub(crate) fn run_in(
     let counters = counters.and_then(|(directory, counting)| Counters::start(counting, &described.agents, directory, observer));
     let ended = Job::start(&command, request.ranks, environment, request.aside).map(|job| {
         let watch = watch(request.on_hang, &job, directory.as_ref(), observer, ask.clone());
+        let given_up = directory.as_ref().filter(|directory| directory.leads());
+        let given_up = given_up.and_then(|_| GivenUp::start(job.pids(), observer, ask.clone()));
         let mut on_signal = OnSignal { profile: on_demand.as_mut(), keep: ask.clone() };
         let outcome = job.run(signals, agent.as_ref(), &mut on_signal, request.grace);
         watch.into_iter().for_each(Watch::end);
+        given_up.into_iter().for_each(GivenUp::end);
         outcome
     });
     on_demand.into_iter().for_each(OnDemand::end);

@@ -15,7 +15,7 @@ use rankscope_document::HangDocument;
 use rankscope_hang::Evidence;
 
 use crate::{Error, Progress};
-pub use followed::{Followed, follow_ras};
+pub use followed::{FirstJudged, Followed, follow_ras};
 use kept::Keeping;
 
 /// A process of the job that can be asked, with its rank, where somebody said it.

@@ -92,7 +92,7 @@ pub use division::{Division, Shard};
 pub use error::{Error, ExitClass, PartsFault};
 pub use facts::{Clues, SideReadings, device_clocks, facts, run_directory};
 pub use freeze::{Frozen, freeze, frozen_plan};
-pub use hang::{Followed, HangSources, OfRank, follow_ras, hang};
+pub use hang::{FirstJudged, Followed, HangSources, OfRank, follow_ras, hang};
 pub use held::{Held, Keep, memory_default};
 pub use history::{PastRuns, read_history};
 pub use job_clocks::write_clocks;

@@ -7,6 +7,7 @@ mod error;
 mod http;
 pub mod process;
 pub mod ras;
+pub mod sockets;
 pub mod tree;
 mod wire;
 pub mod worker;

@@ -14,15 +14,22 @@ const WRAPPERS: [&str; 9] = ["sh", "bash", "dash", "zsh", "env", "timeout", "nic
 /// Ranks among `pid` and all that it started, each by the first process that has its number in its environment.
 pub fn ranks_below(pid: u32) -> Vec<(u32, u32)> {
     let mut ranks = BTreeMap::new();
-    let mut left = vec![pid];
-    for _ in 0..PROCESSES_MAX {
-        let Some(pid) = left.pop() else { break };
+    for pid in all_below(pid) {
         if let Some(rank) = rank_of(pid) {
             ranks.entry(rank).or_insert(pid);
         }
-        left.extend(children(pid).into_iter().rev());
     }
     ranks.into_iter().map(|(rank, pid)| (rank, program_of(pid))).collect()
+}
+
+/// `pid` and all that it started, and they: who started others first.
+pub fn all_below(pid: u32) -> Vec<u32> {
+    let (mut all, mut left) = (Vec::new(), vec![pid]);
+    while let Some(pid) = left.pop().filter(|_| all.len() < PROCESSES_MAX) {
+        all.push(pid);
+        left.extend(children(pid).into_iter().rev());
+    }
+    all
 }
 
 /// The process that does the work of `pid`: where that is a shell or the like with one child, the child.

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use anyhow::Result;
 use rankscope_document::{HangDocument, HangKind};
-use rankscope_pipeline::{Followed, HangSources, OfRank, follow_ras};
+use rankscope_pipeline::{FirstJudged, Followed, HangSources, OfRank, follow_ras};
 use rankscope_report::hang_event_line;
 
 use crate::ending::stop_switch;
@@ -38,6 +38,9 @@ pub(crate) struct Args {
     /// one was given up. Ends with the job, or with Ctrl-C; NCCL 2.29 and later tell
     #[arg(long, requires = "ras", conflicts_with_all = ["paths", "workers", "processes", "keep"])]
     follow: bool,
+    /// With --follow: judge the job only once a process was given up. NCCL before 2.29, which tells nothing, may die of being asked while it begins
+    #[arg(long, requires = "follow")]
+    ask_later: bool,
     /// Ask the worker servers of torch's processes, in the order of their ranks unless a rank is given
     #[arg(long = "worker", value_name = "[RANK=]HOST:PORT", num_args = 1.., value_parser = worker)]
     workers: Vec<OfRank<String>>,
@@ -54,7 +57,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
     if let (true, Some(address)) = (args.follow, &args.ras) {
-        return follow(address, args.format);
+        let first = if args.ask_later { FirstJudged::OnceGivenUp } else { FirstJudged::AtOnce };
+        return follow(address, first, args.format);
     }
     let sources =
         HangSources { paths: args.paths, ras: args.ras, workers: args.workers, processes: args.processes, keep: args.keep };
@@ -74,11 +78,12 @@ fn exit_code(document: &HangDocument) -> ExitCode {
     }
 }
 
-/// Ends as the last verdict does.
-fn follow(address: &str, format: Format) -> Result<ExitCode> {
+/// Ends as the last verdict does; a job that was not to be judged before anybody is given up, and of which nobody was, is well.
+fn follow(address: &str, first: FirstJudged, format: Format) -> Result<ExitCode> {
     let stop = stop_switch()?;
-    let (mut code, mut told) = (ExitCode::FAILURE, Ok(()));
-    follow_ras(address, |news| {
+    let unjudged = if first == FirstJudged::OnceGivenUp { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    let (mut code, mut told) = (unjudged, Ok(()));
+    follow_ras(address, first, |news| {
         if let Some(Followed::Judged(document)) = &news {
             code = exit_code(document);
         }

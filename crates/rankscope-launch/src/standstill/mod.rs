@@ -8,7 +8,6 @@ mod signs;
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::net::{TcpStream, ToSocketAddrs as _};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
@@ -22,6 +21,7 @@ use rankscope_witness::{ras, tree};
 
 use crate::error::Error;
 use crate::executable::Executable;
+use crate::given_up::answers;
 use crate::incident::Ask;
 use crate::name;
 use crate::notice::{Notice, Observer};
@@ -146,7 +146,7 @@ fn words(watched: &Watched, folder: &Path) -> Vec<OsString> {
         words.push(rank.map_or_else(|| pid.to_string(), |rank| format!("{rank}={pid}")).into());
     }
     let address = std::env::var("NCCL_RAS_ADDR").unwrap_or_else(|_| ras::ADDRESS.to_owned());
-    if std::env::var("NCCL_RAS_ENABLE").as_deref() != Ok("0") && listens(&address) {
+    if std::env::var("NCCL_RAS_ENABLE").as_deref() != Ok("0") && answers(&address) {
         words.push(format!("--ras={address}").into());
     }
     words
@@ -162,11 +162,6 @@ fn ranks(processes: &[(Option<u32>, u32)]) -> Vec<(Option<u32>, u32)> {
         }
     };
     processes.iter().flat_map(of).collect()
-}
-
-fn listens(address: &str) -> bool {
-    let places = address.to_socket_addrs().into_iter().flatten();
-    places.into_iter().any(|place| TcpStream::connect_timeout(&place, Duration::from_millis(200)).is_ok())
 }
 
 /// What torch's flight recorders have dumped by themselves, if somebody said where.

@@ -1,6 +1,7 @@
-//! A job that is followed through NCCL's RAS service: judged at once, told of as the service tells, and judged again when a process was given up.
+//! A job that is followed through NCCL's RAS service: told of as the service tells, and judged at once, and again when a process was given up.
 //!
-//! The service is asked for its status only then, because that asks every process of the job.
+//! The service is asked for its status only then, because that asks every process of the job. It need not be at once either: a service that tells
+//! events is of an NCCL that bears to be asked at any time, and others are not asked before that is known.
 
 use std::ops::ControlFlow;
 
@@ -21,16 +22,32 @@ pub enum Followed {
     Judged(Box<HangDocument>),
 }
 
+/// When a job that is followed is judged for the first time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FirstJudged {
+    /// At once.
+    AtOnce,
+    /// When a process was given up.
+    OnceGivenUp,
+}
+
 /// Follows the job whose RAS service is at `address` until the service ends or `tell` breaks off; `tell` is asked several times a second with nothing.
 ///
 /// # Errors
 /// Where the service cannot be asked or tells no events, hangs up in the middle of one, or answers nothing that is understood at first.
-pub fn follow_ras(address: &str, mut tell: impl FnMut(Option<Followed>) -> ControlFlow<()>) -> Result<(), Error> {
-    let mut job = Job { address, answer: answer_of(&ras::ask(address, ANSWER_WITHIN)?, address)?, last: None, is_stale: false };
-    if let Some(news) = job.judged()
-        && tell(Some(news)).is_break()
-    {
-        return Ok(());
+pub fn follow_ras(
+    address: &str,
+    first: FirstJudged,
+    mut tell: impl FnMut(Option<Followed>) -> ControlFlow<()>,
+) -> Result<(), Error> {
+    let mut job = Job { address, answer: None, last: None, is_stale: false };
+    if first == FirstJudged::AtOnce {
+        job.ask()?;
+        if let Some(news) = job.judged()
+            && tell(Some(news)).is_break()
+        {
+            return Ok(());
+        }
     }
     ras::follow(address, ANSWER_WITHIN, |event| match event {
         Some(event) => tell(Some(Followed::Event(job.heard(event)))),
@@ -45,7 +62,8 @@ pub fn follow_ras(address: &str, mut tell: impl FnMut(Option<Followed>) -> Contr
 
 struct Job<'a> {
     address: &'a str,
-    answer: RasAnswer,
+    /// What it said when it was asked last.
+    answer: Option<RasAnswer>,
     last: Option<HangDocument>,
     /// Whether a process was given up since it was asked.
     is_stale: bool,
@@ -58,11 +76,15 @@ impl Job<'_> {
             return HangEvent { schema: 1, event: "UNKNOWN".to_owned(), details, ..HangEvent::default() };
         };
         self.is_stale |= event.kind == RasEventKind::Dead;
+        if self.is_stale && self.answer.is_none() {
+            // Which rank it was is told by nobody else. Where that is not told either, the event is told without.
+            let _unknown = self.ask();
+        }
         HangEvent {
             schema: 1,
             event: event.kind.name().to_owned(),
             said_at: event.time.clone(),
-            rank: self.answer.rank_of(&event),
+            rank: self.answer.as_ref().and_then(|answer| answer.rank_of(&event)),
             host: event.host.clone(),
             pid: event.pid,
             details: event.details,
@@ -74,15 +96,19 @@ impl Job<'_> {
         if !std::mem::take(&mut self.is_stale) {
             return None;
         }
-        let bytes = ras::ask(self.address, ANSWER_WITHIN).ok()?;
-        self.answer = answer_of(&bytes, self.address).ok()?;
+        self.ask().ok()?;
         self.judged()
+    }
+
+    fn ask(&mut self) -> Result<(), Error> {
+        self.answer = Some(answer_of(&ras::ask(self.address, ANSWER_WITHIN)?, self.address)?);
+        Ok(())
     }
 
     /// The verdict, if it is another one than before.
     fn judged(&mut self) -> Option<Followed> {
         let mut evidence = Evidence::default();
-        evidence.add_ras(self.answer.clone());
+        evidence.add_ras(self.answer.clone()?);
         let document = evidence.verdict(&format!("RAS at {}", self.address));
         let is_new = self.last.as_ref().is_none_or(|last| last.verdict != document.verdict);
         self.last = Some(document.clone());

@@ -1,15 +1,13 @@
 //! `rankscope hang`: what is printed, exit codes, and files that are no dumps.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::thread;
 
 use serde_json::{Value, json};
 
 use crate::common::rankscope;
 use crate::map_merge::text;
+use crate::ras_service::{Events, RasService};
 
 /// What a rank of two dumps after `ended` collectives, of which it has called one more if it `waits`.
 fn dump(ended: u64, waits: bool) -> Vec<u8> {
@@ -186,54 +184,10 @@ fn what_names_nobody_that_can_be_asked_is_used_wrongly() {
     assert!(output.status.code() == Some(1) && error.contains("127.0.0.1:1"), "{error}");
 }
 
-/// NCCL's RAS service of a job of three ranks, of which one dies while somebody follows.
-fn job_with_a_death() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("an address").to_string();
-    thread::spawn(move || {
-        let mut connections = listener.incoming().map(|stream| stream.expect("a connection"));
-        speak(&connections.next().expect("asked"), &report(false));
-        let follower = connections.next().expect("followed");
-        speak(
-            &follower,
-            "OK\n{\n  \"timestamp\": \"2026-11-28 08:09:00\",\n  \"group\": \"LIFECYCLE\",\n  \"event\": \"PEER_DEAD\",\n  \
-             \"peer\": {\n    \"host\": \"10.0.0.2\",\n    \"pid\": 13,\n    \"cuda_devs\": [0],\n    \"nvml_devs\": [0]\n  },\n  \
-             \"details\": \"\"\n}\n",
-        );
-        speak(&connections.next().expect("asked again"), &report(true));
-    });
-    address
-}
-
-/// Agrees to everything until it is asked for something, and answers `last` to that.
-fn speak(stream: &TcpStream, last: &str) {
-    let mut say = stream;
-    for line in BufReader::new(stream).lines().map_while(Result::ok) {
-        let answer = match line.as_str() {
-            "CLIENT PROTOCOL 2" => "SERVER PROTOCOL 2\n",
-            "VERBOSE STATUS" | "MONITOR lifecycle" => return say.write_all(last.as_bytes()).expect("sent"),
-            _ => "OK\n",
-        };
-        say.write_all(answer.as_bytes()).expect("sent");
-    }
-}
-
-fn report(is_dead: bool) -> String {
-    let rank = |rank: u32, host: &str, pid: u32| json!({"rank": rank, "host": host, "pid": pid, "collective_counts": {"AllReduce": 9}});
-    let third = rank(2, "10.0.0.2", 13);
-    let mut ranks = vec![rank(0, "10.0.0.1", 11), rank(1, "10.0.0.1", 12)];
-    let mut missing = Vec::new();
-    if is_dead {
-        missing.push(json!({"rank": 2, "host": "10.0.0.2", "pid": 13, "status": {"considered_dead": true}}));
-    } else {
-        ranks.push(third);
-    }
-    json!({"communicators": [{"size": 3, "ranks": ranks, "missing_ranks": missing}]}).to_string() + "\n"
-}
-
 #[test]
 fn a_job_that_is_followed_is_judged_again_when_a_rank_dies() {
-    let followed = rankscope(&["hang", &format!("--ras={}", job_with_a_death()), "--follow", "--format", "json"]);
+    let followed =
+        rankscope(&["hang", &format!("--ras={}", RasService::start(Events::Death).address()), "--follow", "--format", "json"]);
     let said: Vec<Value> =
         text_of(&followed.stdout).lines().map(|line| serde_json::from_str(line).expect("a line is one document")).collect();
     let [before, event, after] = &said[..] else { panic!("{said:?}") };
@@ -242,12 +196,29 @@ fn a_job_that_is_followed_is_judged_again_when_a_rank_dies() {
     assert_eq!((&after["verdict"]["kind"], &after["verdict"]["roots"][0]["rank"]), (&json!("dead"), &json!(2)));
     assert_eq!(followed.status.code(), Some(3), "{}", text_of(&followed.stderr));
 
-    let followed = rankscope(&["hang", &format!("--ras={}", job_with_a_death()), "--follow"]);
+    let followed = rankscope(&["hang", &format!("--ras={}", RasService::start(Events::Death).address()), "--follow"]);
     let printed = text_of(&followed.stdout);
     assert!(printed.contains("2026-11-28 08:09:00  NCCL gave up rank 2 (process 13 on 10.0.0.2)\n"), "{printed}");
-    for arguments in [&["hang", "--follow"][..], &["hang", "dumps", "--ras=127.0.0.1:1", "--follow"]] {
+    for arguments in
+        [&["hang", "--follow"][..], &["hang", "dumps", "--ras=127.0.0.1:1", "--follow"], &["hang", "--ras", "--ask-later"]]
+    {
         assert_eq!(rankscope(arguments).status.code(), Some(2), "{arguments:?}");
     }
+}
+
+#[test]
+fn a_job_that_is_to_be_asked_later_is_asked_when_a_rank_dies() {
+    let service = RasService::start(Events::Death);
+    let followed = rankscope(&["hang", &format!("--ras={}", service.address()), "--follow", "--ask-later", "--format", "json"]);
+    let said: Vec<Value> =
+        text_of(&followed.stdout).lines().map(|line| serde_json::from_str(line).expect("a line is one document")).collect();
+    let [event, after] = &said[..] else { panic!("{said:?}") };
+    assert_eq!((&event["event"], &event["rank"]), (&json!("PEER_DEAD"), &json!(2)), "its rank is asked for first");
+    assert_eq!((&after["verdict"]["kind"], &after["verdict"]["roots"][0]["rank"]), (&json!("dead"), &json!(2)));
+    assert_eq!(service.questions()[0], "MONITOR lifecycle", "{:?}", service.questions());
+    let service = RasService::start(Events::Unknown);
+    let refused = rankscope(&["hang", &format!("--ras={}", service.address()), "--follow", "--ask-later"]);
+    assert_eq!((refused.status.code(), service.questions()), (Some(1), vec!["MONITOR lifecycle".to_owned()]));
 }
 
 fn text_of(bytes: &[u8]) -> String {

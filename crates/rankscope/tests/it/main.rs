@@ -54,6 +54,7 @@ mod plan;
 mod planned_arrivals;
 mod process;
 mod rank_timelines;
+mod ras_service;
 mod recorded_causes;
 mod recover;
 mod run_counters;
