@@ -218,7 +218,7 @@ fn free(below: &Path, name: &str, shared: bool) -> PathBuf {
 }
 
 /// How often the launcher, if there is one, started this job before.
-fn restart() -> u32 {
+pub(crate) fn restart() -> u32 {
     let said = |name: &str| std::env::var(name).ok()?.parse().ok();
     ["RANKSCOPE_RESTART", "TORCHELASTIC_RESTART_COUNT", "SLURM_RESTART_COUNT", "JOBSET_RESTART_ATTEMPT"]
         .into_iter()

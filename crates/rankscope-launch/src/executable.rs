@@ -93,6 +93,22 @@ impl Executable {
         self.with(["trigger".into(), run.into()].into_iter().chain(options))
     }
 
+    /// The words of one that keeps as much and does not report on it yet.
+    pub(crate) fn keep_only(&self, run: &Path, last: Duration, because: &str) -> Vec<OsString> {
+        self.keep_last(run, last, because).into_iter().chain(["--only".into(), "keep".into()]).collect()
+    }
+
+    /// The same of a node in whose directory `run` no manifest is.
+    pub(crate) fn keep_of_node(&self, run: &Path, last: Duration, because: &str) -> Vec<OsString> {
+        self.keep_last(run, last, because).into_iter().chain(["--only".into(), "keep-of-node".into()]).collect()
+    }
+
+    /// The words of a process that reports on an incident that was kept in `folder`, and says so in JSON.
+    pub(crate) fn report_incident(&self, folder: &Path) -> Vec<OsString> {
+        // How much was kept is over and done with.
+        self.keep_last(folder, Duration::ZERO, "").into_iter().chain(["--only".into(), "report".into()]).collect()
+    }
+
     /// The words of a process that samples its node's counters into `folder`.
     pub(crate) fn counters(&self, folder: &Path, hz: u32) -> Vec<OsString> {
         self.with(["counters".into(), folder.into(), "--hz".into(), hz.to_string().into()])

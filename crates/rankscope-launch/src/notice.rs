@@ -1,6 +1,6 @@
 //! What is worth a line while a job runs, and who hears it. None of it keeps the job from running or changes how it ends.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::Error;
@@ -135,6 +135,32 @@ pub enum Notice {
     /// They were not.
     #[error("what came before could not be kept: {0}")]
     NoIncident(#[source] Error),
+    /// This node, which shares no directory with the one that leads, kept its own end.
+    #[error("kept what came before on this node ({because}) in {}", folder.display())]
+    KeptHere {
+        /// What happened.
+        because: String,
+        /// Where it lies.
+        folder: PathBuf,
+    },
+    /// It did not get to the leader.
+    #[error("what came before on this node did not get to the one that leads: {0}")]
+    NotSent(String),
+    /// The part of a node is not, or not all, in the incident.
+    #[error("of what came before, not all of node {node} is there: {why}{}", lies(host.as_deref(), folder.as_deref()))]
+    PartLacks {
+        /// The node.
+        node: u32,
+        /// Its host, if it said so.
+        host: Option<String>,
+        /// Where its own copy lies.
+        folder: Option<PathBuf>,
+        /// Why.
+        why: String,
+    },
+    /// None of other nodes was collected.
+    #[error("what came before on other nodes is not collected: {0}")]
+    NoParts(String),
     /// Counters of this node are not sampled, or not to the end.
     #[error("counters are not sampled: {0}")]
     NoCounters(String),
@@ -183,6 +209,11 @@ pub enum Notice {
         /// By whom or what.
         why: CutShort,
     },
+}
+
+/// `; it lies in b:/run/incidents/20261128-101500`.
+fn lies(host: Option<&str>, folder: Option<&Path>) -> String {
+    folder.map(|folder| format!("; it lies in {}:{}", host.unwrap_or("its host"), folder.display())).unwrap_or_default()
 }
 
 /// `300 s`, `0.5 s`.

@@ -17,7 +17,7 @@ use crate::directory::{Directory, Place, Variables};
 use crate::error::Error;
 use crate::finish::{Finish, finish};
 use crate::given_up::GivenUp;
-use crate::incident::{Ask, Incidents};
+use crate::incident::{Ask, Incidents, Nodes};
 use crate::job::Job;
 use crate::notice::{Notice, Observer};
 use crate::on_demand::{OnDemand, OnSignal};
@@ -130,7 +130,9 @@ pub(crate) fn run_in(
     let environment =
         directory.as_ref().map_or_else(|| request.variables(), |directory| directory.environment(request, &**observer));
     let mut on_demand = OnDemand::of(request.profile.as_ref(), directory.as_ref(), observer);
-    let incidents = Incidents::start(request.ring, directory.as_ref(), observer);
+    let nodes = directory.as_ref().filter(|_| request.ring.is_some());
+    let nodes = nodes.and_then(|directory| Nodes::of(&described.agents, directory, request.clock.as_ref()));
+    let incidents = Incidents::start(request.ring, directory.as_ref(), nodes, observer);
     let ask = incidents.as_ref().map_or_else(Ask::nobody, Incidents::ask);
     let watcher = match (&directory, &request.watch) {
         (Some(directory), Some(watching)) => Watcher::start(watching, directory, observer, ask.clone()),

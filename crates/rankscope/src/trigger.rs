@@ -1,14 +1,14 @@
 //! `rankscope trigger`: its arguments, and what it prints. `rankscope-launch` asks the ranks, or keeps what they recorded.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
 use clap::ValueEnum;
 use rankscope_document::{Document, NoteLevel};
 use rankscope_launch::{
-    Detail, Incident, IncidentRequest, ProfiledTogether, TogetherRequest, TriggerProgress, TriggerRequest, Triggered,
+    Detail, Incident, IncidentRequest, ProfiledTogether, TogetherRequest, TriggerProgress, TriggerRequest, Triggered, Whose,
     keep_incident, profile_together, trigger,
 };
 use rankscope_run::KeptLast;
@@ -53,6 +53,9 @@ pub(crate) struct Args {
     /// With --last: why, for whoever reads incident.json
     #[arg(long, value_name = "TEXT", requires = "last", default_value = "asked for by hand", hide_default_value = true)]
     because: String,
+    /// With --last, of `rankscope run` on several nodes: one step of it alone
+    #[arg(long, value_enum, requires = "last", hide = true)]
+    only: Option<Only>,
     /// How many steps to profile
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     steps: u32,
@@ -77,6 +80,17 @@ enum DetailArg {
     Memory,
 }
 
+/// A step of keeping an incident.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Only {
+    /// What is kept of a run is not reported on yet.
+    Keep,
+    /// Nor is that of a node that has no manifest.
+    KeepOfNode,
+    /// RUN is an incident that was kept.
+    Report,
+}
+
 impl DetailArg {
     fn detail(self) -> Detail {
         match self {
@@ -93,7 +107,13 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         return together(&request, args.format);
     }
     if let Some(last) = args.last {
-        return keep(&IncidentRequest { run: args.run, last, because: args.because }, args.format);
+        let whose = if args.only == Some(Only::KeepOfNode) { Whose::Node } else { Whose::Run };
+        let request = IncidentRequest { run: args.run, last, because: args.because, whose };
+        return match args.only {
+            None => keep(&request, args.format),
+            Some(Only::Keep | Only::KeepOfNode) => keep_only(&request),
+            Some(Only::Report) => report_on(&request.run),
+        };
     }
     let mut request = TriggerRequest::new(args.run, args.steps);
     request.details = args.details.into_iter().map(DetailArg::detail).collect::<BTreeSet<_>>();
@@ -141,6 +161,23 @@ fn keep(request: &IncidentRequest, format: Format) -> Result<ExitCode> {
         }
     }
     Ok(if incident.problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Keeps them, for who will report on them.
+fn keep_only(request: &IncidentRequest) -> Result<ExitCode> {
+    let incident = keep_incident(request)?;
+    for problem in &incident.problems {
+        output::remark(&format!("rankscope: {problem}"));
+    }
+    output::answer(&json!({"incident": incident.folder}).to_string())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Reports on what was kept in `folder`.
+fn report_on(folder: &Path) -> Result<ExitCode> {
+    let (document, _) = report::into_run(folder)?;
+    output::answer(&json!({"incident": folder, "summary": summary(&document)}).to_string())?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The first thing to know of it.

@@ -1,8 +1,10 @@
 //! `--ring`: whoever keeps an incident when something happens in a job that runs here.
 //!
 //! Each is kept and reported by a process of its own, `rankscope trigger RUN --last`, which may fail and harms nobody. What happens
-//! while the last incident is still within the ring is part of that, and makes no other.
+//! while the last incident is still within the ring is part of that, and makes no other. Nodes that share no directory with the one that leads
+//! wait for its call, keep their own ends, and send them.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::sync::Arc;
@@ -12,6 +14,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use super::nodes::{Nodes, Part};
+use super::outpost;
 use crate::directory::Directory;
 use crate::error::Error;
 use crate::executable::{Executable, last_said};
@@ -52,11 +56,21 @@ impl Ask {
 }
 
 impl Incidents {
-    /// Keeps the last `ring` of the run in `directory` whenever somebody asks, if this process is the one that leads its job.
-    pub(crate) fn start(ring: Option<Duration>, directory: Option<&Directory>, observer: &Arc<dyn Observer>) -> Option<Self> {
-        let (ring, directory) = (ring?, directory.filter(|directory| directory.manifest.is_some())?);
+    /// Keeps the last `ring` of the run in `directory` whenever somebody asks, if this process is the one that leads its job; if it is another
+    /// one of `nodes`, has its end kept whenever that one says so.
+    pub(crate) fn start(
+        ring: Option<Duration>,
+        directory: Option<&Directory>,
+        nodes: Option<Nodes>,
+        observer: &Arc<dyn Observer>,
+    ) -> Option<Self> {
+        let (ring, directory) = (ring?, directory?);
+        if directory.manifest.is_none() {
+            nodes.into_iter().for_each(|nodes| outpost::wait(nodes, directory.path(), observer));
+            return None;
+        }
         let (run, heard_by, (asks, asked)) = (directory.path().to_owned(), Arc::clone(observer), channel());
-        let keep = move || Keeper { run, ring, observer: heard_by }.serve(&asked);
+        let keep = move || Keeper { run, ring, nodes, observer: heard_by }.serve(&asked);
         match Builder::new().name("rankscope-incidents".to_owned()).spawn(keep) {
             Ok(thread) => Some(Self { asks, thread }),
             Err(error) => {
@@ -82,6 +96,7 @@ impl Incidents {
 struct Keeper {
     run: PathBuf,
     ring: Duration,
+    nodes: Option<Nodes>,
     observer: Arc<dyn Observer>,
 }
 
@@ -105,17 +120,35 @@ impl Keeper {
     /// Where it lies, and the first thing that its report says.
     fn keep(&self, because: &str) -> Result<(PathBuf, String), Error> {
         let own = Executable::own()?;
-        let mut command = own.tied();
-        command.args(own.keep_last(&self.run, self.ring, because));
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let child = command.spawn().map_err(Error::NoProcess)?;
-        let output = ended(child)?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        let document: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
-        match document["incident"].as_str() {
-            Some(folder) => Ok((folder.into(), document["summary"].as_str().unwrap_or_default().to_owned())),
-            None => Err(Error::Report(last_said(&said).unwrap_or("its process failed").to_owned())),
+        let Some(nodes) = &self.nodes else {
+            return kept_by_process(&own, own.keep_last(&self.run, self.ring, because));
+        };
+        // The others first: they keep theirs while this node keeps its own.
+        let call = nodes.call(&self.run, because, self.ring);
+        let (folder, _) = kept_by_process(&own, own.keep_only(&self.run, self.ring, because))?;
+        match call.and_then(|number| nodes.collect(number, &folder)) {
+            Ok(parts) => parts.into_iter().filter(|part| part.lacks.is_some()).for_each(|part| {
+                let Part { node, host, folder, lacks, .. } = part;
+                self.observer.notice(&Notice::PartLacks { node, host, folder, why: lacks.unwrap_or_default() });
+            }),
+            Err(error) => self.observer.notice(&Notice::NoParts(error.to_string())),
         }
+        kept_by_process(&own, own.report_incident(&folder))
+    }
+}
+
+/// What a process of `own`, which is started by `words` and keeps or reports on an incident, says of it: where it lies, and its report's first
+/// sentence.
+pub(super) fn kept_by_process(own: &Executable, words: Vec<OsString>) -> Result<(PathBuf, String), Error> {
+    let mut command = own.tied();
+    command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().map_err(Error::NoProcess)?;
+    let output = ended(child)?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    match document["incident"].as_str() {
+        Some(folder) => Ok((folder.into(), document["summary"].as_str().unwrap_or_default().to_owned())),
+        None => Err(Error::Report(last_said(&said).unwrap_or("its process failed").to_owned())),
     }
 }
 

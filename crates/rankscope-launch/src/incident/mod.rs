@@ -5,6 +5,9 @@
 //! out: they are written when their profilers say so, and not while something happens.
 
 mod keeper;
+mod nodes;
+mod outpost;
+mod post;
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -17,6 +20,7 @@ use serde::Serialize;
 use crate::below::files_below;
 use crate::name;
 pub(crate) use keeper::{Ask, Incidents};
+pub(crate) use nodes::Nodes;
 
 /// What is to be kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +31,17 @@ pub struct IncidentRequest {
     pub last: Duration,
     /// Why, in a few words.
     pub because: String,
+    /// Whose.
+    pub whose: Whose,
+}
+
+/// Whose last moments are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// Those of a run.
+    Run,
+    /// Those of a node whose directory is not that of the run, and has no manifest.
+    Node,
 }
 
 /// What was kept.
@@ -110,19 +125,22 @@ struct AboutRecording<'a> {
 /// # Errors
 /// [`IncidentError`]: no such run, nothing that could be kept of it, and what the file system refuses.
 pub fn keep_incident(request: &IncidentRequest) -> Result<Incident, IncidentError> {
-    let run = RunDirectory::open(&request.run)?;
-    let recordings = recordings(run.path());
+    let run = match request.whose {
+        Whose::Run => RunDirectory::open(&request.run)?.path().to_owned(),
+        Whose::Node => request.run.clone(),
+    };
+    let recordings = recordings(&run);
     if !recordings.iter().any(|name| name.starts_with(RAW)) {
         return Err(IncidentError::NothingRecorded { run: request.run.clone() });
     }
     let asked_unix_ns = rankscope_run::now_unix_ns().ok();
-    let folder = new_folder(&run.path().join(FOLDER))?;
+    let folder = new_folder(&run.join(FOLDER))?;
     let (mut kept, mut problems) = (Vec::new(), Vec::new());
     let count = recordings.len();
     for name in recordings {
         let into = folder.join(&name);
         into.parent().map_or(Ok(()), fs::create_dir_all).map_err(IncidentError::of(&into))?;
-        match keep_last(&run.path().join(&name), request.last, &into) {
+        match keep_last(&run.join(&name), request.last, &into) {
             Ok(last) => kept.push((name, last)),
             Err(problem) => problems.push(problem),
         }
@@ -136,7 +154,7 @@ pub fn keep_incident(request: &IncidentRequest) -> Result<Incident, IncidentErro
         });
     }
     // Clocks after the recordings: what was measured until then bounds more of them.
-    beside(run.path(), &folder)?;
+    beside(&run, request.whose, &folder)?;
     write_about(request, asked_unix_ns, &kept, &folder.join("incident.json"))?;
     Ok(Incident { folder, kept, problems })
 }
@@ -174,9 +192,11 @@ fn new_folder(incidents: &Path) -> Result<PathBuf, IncidentError> {
 
 /// What makes the folder a run whose clocks are known: the manifest, what nodes said of themselves, and measured clocks. Secrets of the
 /// agents stay where they are.
-fn beside(run: &Path, folder: &Path) -> Result<(), IncidentError> {
+fn beside(run: &Path, whose: Whose, folder: &Path) -> Result<(), IncidentError> {
     let copy = |from: PathBuf, to: PathBuf| fs::copy(&from, &to).map(drop).map_err(IncidentError::of(&from));
-    copy(run.join("run.json"), folder.join("run.json"))?;
+    if whose == Whose::Run {
+        copy(run.join("run.json"), folder.join("run.json"))?;
+    }
     for (place, suffixes) in [("clock", &["jsonl", "csv"][..]), ("nodes", &["json"])] {
         let (from, to) = (run.join(place), folder.join(place));
         fs::create_dir_all(&to).map_err(IncidentError::of(&to))?;

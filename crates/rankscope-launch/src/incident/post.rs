@@ -1,0 +1,296 @@
+//! What nodes that share no directory say to each other of an incident, as texts in the store by which their agents met.
+//!
+//! The node that leads calls; every other one keeps its own end and says what that is; what the leader wants of it comes in pieces, one at a
+//! time, each in the place of the one before. So the store, which has to serve the agents as well, holds one piece at a time, whatever
+//! recordings come to. Nothing that a node says is taken for a path before it is looked at.
+
+use std::io::{self, Read as _};
+use std::path::{Component, Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rankscope_probe::rendezvous::{KeyValueStore, StoreError};
+use rankscope_trace::rank_of_name;
+use serde::{Deserialize, Serialize};
+
+/// What is to be kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Call {
+    pub(super) because: String,
+    pub(super) last_ms: u64,
+    /// When the leader's wall clock said that it is called.
+    pub(super) called_unix_ns: i64,
+    /// When the leader's run began: whoever finds that in its own directory shares it.
+    pub(super) started_unix_ns: i64,
+}
+
+/// What a node says that it kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Kept {
+    pub(super) host: String,
+    /// Its directory is the leader's, which has all of it.
+    pub(super) shares: bool,
+    /// Where its part lies.
+    pub(super) folder: PathBuf,
+    pub(super) files: Vec<KeptFile>,
+    /// Why it kept nothing.
+    pub(super) problem: Option<String>,
+}
+
+/// A file of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct KeptFile {
+    /// From the folder.
+    pub(super) name: String,
+    pub(super) bytes: u64,
+}
+
+impl KeptFile {
+    /// The rank that it is a recording of.
+    pub(super) fn rank(&self) -> Option<u32> {
+        let name = self.name.strip_prefix("raw/").filter(|name| !name.contains('/'))?;
+        rank_of_name(name).map(|rank| rank.0)
+    }
+
+    /// Its path in a run directory, if it is one that a node may write there.
+    pub(super) fn path(&self) -> Option<&Path> {
+        let path = Path::new(&self.name);
+        let words: Option<Vec<&str>> =
+            path.components().map(|part| if let Component::Normal(word) = part { word.to_str() } else { None }).collect();
+        let words = words?;
+        let suffix = path.extension()?.to_str()?;
+        let is_known = matches!((*words.first()?, suffix), ("raw" | "counters", "rkr") | ("clock", "jsonl"));
+        (is_known && (2..=DEPTH_MAX).contains(&words.len())).then_some(path)
+    }
+}
+
+/// Recordings of workers lie in a folder of their rank.
+const DEPTH_MAX: usize = 4;
+
+/// Whether the leader wants what a node kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Wish {
+    Send,
+    Leave,
+}
+
+/// Where what is, in the store.
+pub(super) mod keys {
+    pub(crate) const CALLS: &str = "ring/calls";
+
+    pub(crate) fn call(number: i64) -> String {
+        format!("ring/call/{number}")
+    }
+
+    pub(crate) fn kept(number: i64, node: u32) -> String {
+        format!("ring/kept/{number}/{node}")
+    }
+
+    pub(crate) fn wish(number: i64, node: u32) -> String {
+        format!("ring/wish/{number}/{node}")
+    }
+
+    /// The piece of `node` that is to be taken. Each node has its own, so that one that was given up does not get into another's.
+    pub(crate) fn piece(node: u32) -> String {
+        format!("ring/piece/{node}")
+    }
+
+    /// Under which name it is.
+    pub(crate) fn sent(node: u32) -> String {
+        format!("ring/sent/{node}")
+    }
+
+    /// Which was taken last.
+    pub(crate) fn taken(node: u32) -> String {
+        format!("ring/taken/{node}")
+    }
+}
+
+/// Why something did not come.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum PostError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error("what was said is not understood")]
+    Foreign,
+    #[error("nothing more came within {} s", after.as_secs())]
+    TooLate { after: Duration },
+}
+
+/// Bytes of a piece. In the store it is a third longer, and still less than a text may be.
+const PIECE_BYTES: usize = 512 << 10;
+
+/// Between two looks at a word that changes.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// Says something that is understood at the other end.
+pub(super) fn say(store: &mut dyn KeyValueStore, key: &str, what: &impl Serialize) -> Result<(), PostError> {
+    let text = serde_json::to_string(what).map_err(|_| PostError::Foreign)?;
+    Ok(store.set(key, &text)?)
+}
+
+/// What was said, understood.
+pub(super) fn understood<T: for<'a> Deserialize<'a>>(text: &str) -> Result<T, PostError> {
+    serde_json::from_str(text).map_err(|_| PostError::Foreign)
+}
+
+/// Sends `bytes`, the file number `file` of `node` for the call `number`, a piece after the other as they are taken.
+pub(super) fn send(
+    store: &mut dyn KeyValueStore,
+    (number, node, file): (i64, u32, usize),
+    mut bytes: impl io::Read,
+    within: Duration,
+) -> Result<(), PostError> {
+    let mut buffer = Vec::new();
+    for piece in 0_u64.. {
+        buffer.clear();
+        bytes.by_ref().take(PIECE_BYTES as u64).read_to_end(&mut buffer)?;
+        if buffer.is_empty() {
+            break;
+        }
+        let name = name(number, node, file, piece);
+        store.set(&keys::piece(node), &STANDARD.encode(&buffer))?;
+        store.set(&keys::sent(node), &name)?;
+        if let Err(error) = until(store, &keys::taken(node), &name, within) {
+            // Nobody takes it any more.
+            store.set(&keys::piece(node), "")?;
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+/// Takes a file of `len` bytes that [`send`] sends, and gives it to `take` piece by piece.
+pub(super) fn receive(
+    store: &mut dyn KeyValueStore,
+    (number, node, file): (i64, u32, usize),
+    len: u64,
+    within: Duration,
+    mut take: impl FnMut(&[u8]) -> io::Result<()>,
+) -> Result<(), PostError> {
+    let (mut left, mut piece) = (len, 0);
+    while left > 0 {
+        let name = name(number, node, file, piece);
+        until(store, &keys::sent(node), &name, within)?;
+        let text = store.get(&keys::piece(node))?.ok_or(PostError::Foreign)?;
+        let bytes = STANDARD.decode(text).map_err(|_| PostError::Foreign)?;
+        let expected = left.min(PIECE_BYTES as u64);
+        if bytes.len() as u64 != expected {
+            return Err(PostError::Foreign);
+        }
+        take(&bytes)?;
+        left -= expected;
+        piece += 1;
+        // The store keeps no piece that was taken.
+        store.set(&keys::piece(node), "")?;
+        store.set(&keys::taken(node), &name)?;
+    }
+    Ok(())
+}
+
+fn name(number: i64, node: u32, file: usize, piece: u64) -> String {
+    format!("{number} {node} {file} {piece}")
+}
+
+/// Returns when `key` says `word`.
+fn until(store: &mut dyn KeyValueStore, key: &str, word: &str, within: Duration) -> Result<(), PostError> {
+    let deadline = Instant::now() + within;
+    while store.get(key)?.as_deref() != Some(word) {
+        if Instant::now() > deadline {
+            return Err(PostError::TooLate { after: within });
+        }
+        sleep(LOOK_EVERY);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use proptest::prelude::*;
+    use rankscope_probe::rendezvous::DirectoryStore;
+
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    fn passed_on(folder: &Path, files: &[Vec<u8>]) -> Vec<Vec<u8>> {
+        let mut from = DirectoryStore::open(folder).unwrap();
+        let mut to = DirectoryStore::open(folder).unwrap();
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                for (number, file) in files.iter().enumerate() {
+                    send(&mut from, (3, 7, number), &file[..], PATIENCE).unwrap();
+                }
+            });
+            let receive = |(number, file): (usize, &Vec<u8>)| {
+                let mut got = Vec::new();
+                receive(&mut to, (3, 7, number), file.len() as u64, PATIENCE, |bytes| {
+                    got.extend_from_slice(bytes);
+                    Ok(())
+                })
+                .unwrap();
+                got
+            };
+            files.iter().enumerate().map(receive).collect()
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(8))]
+
+        #[test]
+        fn what_is_sent_is_received(lengths in prop::collection::vec(prop_oneof![0..9_usize, PIECE_BYTES - 1..PIECE_BYTES + 2, Just(2 * PIECE_BYTES)], 1..4)) {
+            let files: Vec<Vec<u8>> = lengths.iter().map(|len| (0..*len).map(|at| (at % 251) as u8).collect()).collect();
+            let folder = tempfile::tempdir().unwrap();
+            prop_assert!(passed_on(folder.path(), &files) == files);
+            let mut store = DirectoryStore::open(folder.path()).unwrap();
+            prop_assert!(store.get(&keys::piece(7)).unwrap().unwrap_or_default().is_empty(), "nothing of it is left in the store");
+        }
+    }
+
+    #[test]
+    fn a_file_lies_where_a_node_may_write_or_nowhere() {
+        let path = |name: &str| KeptFile { name: name.to_owned(), bytes: 1 }.path().is_some();
+        for name in ["raw/rank-1.rkr", "raw/rank-1.workers/9.rkr", "counters/host.rkr", "clock/snapshots-node1.jsonl"] {
+            assert!(path(name), "{name}");
+        }
+        for name in [
+            "",
+            "rank-1.rkr",
+            "/raw/rank-1.rkr",
+            "raw/../../x.rkr",
+            "raw/x.json",
+            "clock/agents.key",
+            "run.json",
+            "nodes/node-0.json",
+            "raw/a/b/c/d.rkr",
+            "./raw/x.rkr",
+        ] {
+            assert!(!path(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn who_sends_to_nobody_does_not_wait_for_ever() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = DirectoryStore::open(folder.path()).unwrap();
+        let sent = send(&mut store, (1, 1, 0), &b"x"[..], Duration::ZERO);
+        assert!(matches!(sent, Err(PostError::TooLate { .. })), "{sent:?}");
+        assert_eq!(store.get(&keys::piece(1)).unwrap().as_deref(), Some(""), "and leaves nothing");
+        store.set(&keys::piece(1), "no base 64").unwrap();
+        let mut take = |_: &[u8]| Ok(());
+        assert!(matches!(receive(&mut store, (1, 1, 0), 1, Duration::ZERO, &mut take), Err(PostError::Foreign)));
+        store.set(&keys::piece(1), &STANDARD.encode("x")).unwrap();
+        assert!(
+            matches!(receive(&mut store, (1, 1, 0), 9, Duration::ZERO, &mut take), Err(PostError::Foreign)),
+            "another length"
+        );
+    }
+}
