@@ -42,6 +42,7 @@
 //!     events: fit.events,
 //!     counts: LinkCounts { complete: 100, ..LinkCounts::default() },
 //!     stamps: StampSource::default(),
+//!     transport: Transport::default(),
 //! };
 //! let (start, end) = (line.start, line.end);
 //! let window = NodeWindow { node: NodeId(0), window_id: 0, round: Some(0), start, end, edges: vec![edge] };
@@ -69,6 +70,6 @@ pub mod solved;
 pub mod trend;
 
 pub use ids::{Edge, HostInstant, MonotonicClock, MonotonicInstant, NodeId};
-pub use records::{ClockEvent, EdgeFit, EdgeRecord, Interval, LinkCounts, NoFit, NodeWindow, StampSource};
+pub use records::{ClockEvent, EdgeFit, EdgeRecord, Interval, LinkCounts, NoFit, NodeWindow, StampSource, Transport};
 pub use rng::Rng;
 pub use samples::{Exchange, Passage};

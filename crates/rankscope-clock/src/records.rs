@@ -1,5 +1,7 @@
 //! What is known of an edge when a window closes, and what a node reports of all its edges.
 
+use std::fmt;
+
 use rankscope_time::Span;
 
 use crate::{Edge, HostInstant, NodeId};
@@ -106,6 +108,26 @@ pub enum StampSource {
     User,
 }
 
+/// What carries the packets of an edge, best first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Transport {
+    /// Datagrams, which the card or the kernel can stamp as they leave.
+    #[default]
+    Udp,
+    /// Streams, where datagrams are not answered. The program stamps what leaves, before the kernel has it, and what is lost holds
+    /// up what follows it: delays are longer, and so are bounds.
+    Tcp,
+}
+
+impl fmt::Display for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Udp => "UDP",
+            Self::Tcp => "TCP",
+        })
+    }
+}
+
 /// One edge over one window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EdgeRecord {
@@ -119,6 +141,8 @@ pub struct EdgeRecord {
     pub counts: LinkCounts,
     /// The worst stamps that were used.
     pub stamps: StampSource,
+    /// The worst that carried packets.
+    pub transport: Transport,
 }
 
 /// All edges that one node probed in one window.

@@ -11,7 +11,9 @@ use rankscope_clock::fit::{Estimator, FitOptions, WindowFit};
 use rankscope_clock::nodes::{Solution, SolveOptions};
 use rankscope_clock::session::wire::sign;
 use rankscope_clock::session::{Destination, Input, Key, Now, Output, Packet, Session, SessionSettings, Stamp, Token};
-use rankscope_clock::{Edge, EdgeFit, Exchange, HostInstant, MonotonicInstant, NoFit, NodeId, NodeWindow, StampSource};
+use rankscope_clock::{
+    Edge, EdgeFit, Exchange, HostInstant, MonotonicInstant, NoFit, NodeId, NodeWindow, StampSource, Transport,
+};
 use rankscope_time::{Rate, Span};
 
 const NODES: u32 = 3;
@@ -134,7 +136,8 @@ impl Bench {
 
     fn arrive(&mut self, node: usize, bytes: &[u8], stamped: bool) {
         let stamp = Stamp { at: self.now(node).host, source: StampSource::Kernel };
-        self.handle(node, Input::Datagram { socket: None, received: stamped.then_some(stamp), bytes });
+        let over = if bytes.len().is_multiple_of(3) { Transport::Tcp } else { Transport::Udp };
+        self.handle(node, Input::Packet { socket: None, over, received: stamped.then_some(stamp), bytes });
     }
 
     /// A stamp comes in for some packet, now and then at a node that did not send it.
@@ -157,7 +160,7 @@ impl Bench {
     fn drain(&mut self, node: usize) {
         for _ in 0..OUTPUTS_MAX {
             match self.sessions[node].poll() {
-                Output::Transmit { to, token, bytes } => {
+                Output::Transmit { to, token, bytes, .. } => {
                     self.tokens.extend(token.map(|token| (node, token)));
                     let to = match to {
                         Destination::Listener(edge) => edge.dst,
@@ -173,7 +176,7 @@ impl Bench {
                     self.tokens.drain(..surplus);
                     return;
                 }
-                Output::Window(_) | Output::Solved { .. } | Output::Clock { .. } => {}
+                Output::Window(_) | Output::Solved { .. } | Output::Clock { .. } | Output::Rerouted { .. } => {}
             }
         }
         panic!("node {node} gave out {OUTPUTS_MAX} things for one input");

@@ -52,6 +52,8 @@ pub struct OffsetRow {
     pub node: NodeId,
     /// Where its clock stood; none if it hangs on no edge.
     pub estimate: Option<NodeEstimate>,
+    /// Whether an edge of the node was measured over TCP.
+    pub over_tcp: bool,
 }
 
 /// A file of offsets, as far as it can be read.
@@ -68,7 +70,10 @@ pub struct OffsetsFile {
 impl OffsetRow {
     /// The lines of a round that took `window`.
     pub fn of_solution(round: u64, window: Span, solution: &Solution) -> impl Iterator<Item = Self> {
-        let row = move |node, estimate| Self { round, window_id: round, window, node, estimate };
+        let row = move |node: NodeId, estimate| {
+            let over_tcp = solution.over_tcp.iter().any(|edge| edge.src == node || edge.dst == node);
+            Self { round, window_id: round, window, node, estimate, over_tcp }
+        };
         let placed = solution.nodes.iter().map(move |estimate| row(estimate.node, Some(unless_idle(*estimate))));
         placed.chain(solution.unreachable.iter().map(move |node| row(*node, None)))
     }
@@ -215,6 +220,8 @@ struct Row {
     sigma_ns: Option<f64>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     degraded: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    tcp: bool,
     #[serde(default, skip_serializing)]
     midpoint_sys_ns: Option<Nanos>,
 }
@@ -247,6 +254,7 @@ impl Row {
             skew_hi_ppb: estimate.and_then(|estimate| believable(estimate.skew_bound_ppb.1)),
             sigma_ns: estimate.and_then(|estimate| finite(estimate.sigma_ns)),
             degraded: estimate.is_some_and(|estimate| estimate.degraded),
+            tcp: row.over_tcp,
             midpoint_sys_ns: None,
         }
     }
@@ -265,6 +273,7 @@ impl Row {
             window: Span::from_nanos(window_ns),
             node: NodeId(self.node_id),
             estimate: if self.reachable { Some(self.estimate(start, window_ns)?) } else { None },
+            over_tcp: self.tcp,
         })
     }
 

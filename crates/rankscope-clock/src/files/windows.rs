@@ -12,7 +12,7 @@ use super::lines::{DamagedLine, each_line, line};
 use super::nanos::Nanos;
 use super::parts::{AlphaBeta, PartRow};
 use super::{SCHEMA, origin};
-use crate::{Edge, EdgeFit, EdgeRecord, HostInstant, LinkCounts, NodeId, NodeWindow, StampSource};
+use crate::{Edge, EdgeFit, EdgeRecord, HostInstant, LinkCounts, NodeId, NodeWindow, StampSource, Transport};
 
 /// The first line of a file of windows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -215,6 +215,9 @@ struct EdgeRow {
     unstamped: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     ts_source: Option<Source>,
+    /// Only where it is not UDP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    transport: Option<Carrier>,
 }
 
 fn is_zero(count: &u32) -> bool {
@@ -246,6 +249,7 @@ impl EdgeRow {
             duplicated: counts.duplicated,
             unstamped: counts.unstamped,
             ts_source: Some(Source::of(record.stamps)),
+            transport: Carrier::of(record.transport),
         }
     }
 
@@ -269,6 +273,7 @@ impl EdgeRow {
                 filtered: self.filtered,
             },
             stamps: self.ts_source.map_or_else(StampSource::default, Source::stamps),
+            transport: self.transport.map_or(Transport::Udp, |Carrier::Tcp| Transport::Tcp),
         })
     }
 }
@@ -302,6 +307,22 @@ impl Source {
             Self::Hw => StampSource::Hardware,
             Self::Sw => StampSource::Kernel,
             Self::User => StampSource::User,
+        }
+    }
+}
+
+/// What carried packets, as files say it where it was not UDP.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Carrier {
+    Tcp,
+}
+
+impl Carrier {
+    fn of(transport: Transport) -> Option<Self> {
+        match transport {
+            Transport::Udp => None,
+            Transport::Tcp => Some(Self::Tcp),
         }
     }
 }

@@ -35,7 +35,7 @@ use std::collections::BTreeSet;
 
 use rankscope_time::{Rate, Span};
 
-use crate::{Edge, HostInstant, Interval, NodeId, NodeWindow};
+use crate::{Edge, HostInstant, Interval, NodeId, NodeWindow, Transport};
 use bounds::NodeBound;
 use least_squares::Difference;
 use line::Line;
@@ -146,6 +146,8 @@ pub struct Solution {
     pub steps: Vec<NodeStep>,
     /// What loops add up to.
     pub loops: LoopSurplus,
+    /// Edges that were used and measured over TCP.
+    pub over_tcp: Vec<Edge>,
 }
 
 /// Contradictions that are worth resolving one by one. With more of them than this, bounds come from the tree alone.
@@ -180,7 +182,9 @@ pub fn solve(windows: &[NodeWindow], before: Option<&Solution>, options: &SolveO
         .collect();
     nodes.sort_unstable_by_key(|estimate| estimate.node);
     let earlier = earlier(before, &nodes);
-    Solution { nodes, unreachable: expected.into_iter().collect(), earlier, rejected, steps, loops }
+    let over_tcp = tracks.iter().filter(|track| track.record.transport == Transport::Tcp).map(|track| track.record.edge);
+    let (unreachable, over_tcp) = (expected.into_iter().collect(), over_tcp.collect());
+    Solution { nodes, unreachable, earlier, rejected, steps, loops, over_tcp }
 }
 
 /// The offsets that a spanning tree alone gives, without least squares: the plainest estimate, to compare with.

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Edge, EdgeRecord, Interval, LinkCounts, StampSource};
+use crate::{Edge, EdgeRecord, Interval, LinkCounts, StampSource, Transport};
 
 const SECOND_NS: i64 = 1_000_000_000;
 
@@ -41,6 +41,7 @@ fn window(node: u32, second: i64) -> NodeWindow {
             events: vec![ClockEvent::Step { at: at(7), size: span(9) }],
             counts: LinkCounts::default(),
             stamps: StampSource::Kernel,
+            transport: Transport::default(),
         }],
     }
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::nodes::NodeEstimate;
-use crate::{Edge, EdgeFit, EdgeRecord, HostInstant, Interval, LinkCounts, StampSource};
+use crate::{Edge, EdgeFit, EdgeRecord, HostInstant, Interval, LinkCounts, StampSource, Transport};
 
 const SECOND: i64 = 1_000_000_000;
 const EPOCH: i64 = 1_700_000_000 * SECOND;
@@ -66,6 +66,7 @@ fn window(node: usize, from_s: f64, until_s: f64, round: Option<u64>) -> NodeWin
             events: Vec::new(),
             counts: LinkCounts { complete: 100, ..LinkCounts::default() },
             stamps: StampSource::Kernel,
+            transport: Transport::default(),
         }],
     }
 }

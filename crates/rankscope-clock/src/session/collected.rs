@@ -5,7 +5,7 @@ use super::outbox::Outbox;
 use super::pending::Underway;
 use super::sequence::Arrival;
 use super::settings::SessionSettings;
-use crate::{Edge, EdgeFit, EdgeRecord, Exchange, HostInstant, LinkCounts, StampSource};
+use crate::{Edge, EdgeFit, EdgeRecord, Exchange, HostInstant, LinkCounts, StampSource, Transport};
 
 /// Exchanges that a window of an edge may hold: 25 seconds at the default cadence without rest, in 4.5 MB.
 const EXCHANGES_MAX: usize = 32_768;
@@ -16,6 +16,7 @@ pub(super) struct Collected {
     exchanges: Vec<Exchange>,
     counts: LinkCounts,
     worst: Option<StampSource>,
+    over: Transport,
     before: Option<EdgeFit>,
     forward: Tally,
     reverse: Tally,
@@ -100,6 +101,7 @@ impl Collected {
             return;
         }
         self.worst = self.worst.max(Some(underway.worst));
+        self.over = self.over.max(underway.over);
         self.exchanges.push(underway.exchange);
     }
 
@@ -124,7 +126,8 @@ impl Collected {
         self.exchanges.clear();
         self.counts = LinkCounts::default();
         self.reported = false;
-        EdgeRecord { edge, fits: fit.fits, events: fit.events, counts, stamps: self.worst.take().unwrap_or_default() }
+        let (stamps, transport) = (self.worst.take().unwrap_or_default(), std::mem::take(&mut self.over));
+        EdgeRecord { edge, fits: fit.fits, events: fit.events, counts, stamps, transport }
     }
 
     fn count_losses(&mut self) {

@@ -7,7 +7,7 @@ use super::wire::Reject;
 pub struct Counters {
     /// Packets given out.
     pub packets_sent: u64,
-    /// Their bits, IPv4 and UDP headers included.
+    /// Their bits, with the headers of IPv4 and of what carried them.
     pub bits_sent: u64,
     /// Packets handed in.
     pub packets_received: u64,

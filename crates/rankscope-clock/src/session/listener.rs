@@ -10,8 +10,8 @@ use super::prober::packet_number;
 use super::sequence::{Arrival, Seen};
 use super::tokens::{Role, Sender};
 use super::wire::{CarriedStamp, Header, Kind, Leg, Reject, Value};
-use super::{Now, Stamp, incarnation};
-use crate::{Edge, MonotonicInstant};
+use super::{Arrived, Now, Stamp, incarnation};
+use crate::{Edge, MonotonicInstant, Transport};
 
 /// The second answer of an exchange, once the first has been sent.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +56,8 @@ pub(super) struct Listener {
     period: Span,
     /// The prober's process, once it has said SYN.
     peer: Option<u32>,
+    /// What carried the prober's last packet of an exchange, and carries what answers it.
+    over: Transport,
     heard: MonotonicInstant,
     seen: Seen,
     /// The last `Pt1`, and its arrival.
@@ -73,6 +75,7 @@ impl Listener {
             spacing,
             period,
             peer: None,
+            over: Transport::Udp,
             heard: now.monotonic,
             seen: Seen::default(),
             first: None,
@@ -84,6 +87,10 @@ impl Listener {
 
     pub(super) fn is_open(&self) -> bool {
         self.peer.is_some()
+    }
+
+    pub(super) fn transport(&self) -> Transport {
+        self.over
     }
 
     pub(super) fn due(&self) -> Option<MonotonicInstant> {
@@ -101,17 +108,17 @@ impl Listener {
         &mut self,
         now: Now,
         header: &Header,
-        stamp: Option<Stamp>,
+        Arrived { over, stamp }: Arrived,
         closing: bool,
         out: &mut Outbox,
     ) -> Result<(), Reject> {
         if header.kind == Kind::Syn {
-            return self.receive_syn(now, header, closing, out);
+            return self.receive_syn(now, header, over, closing, out);
         }
         if self.peer != Some(header.incarnation) {
             // The end of a session that is over here is acknowledged all the same, or it would be told again and again.
             if header.kind == Kind::ProberFin {
-                out.probe(Kind::ProberFinAck, self.edge, header.sequence, [Value::Nothing; 2], None);
+                out.probe(Kind::ProberFinAck, (self.edge, over), header.sequence, [Value::Nothing; 2], None);
             }
             return Err(Reject::Session);
         }
@@ -119,19 +126,22 @@ impl Listener {
             Kind::ProberFin => {
                 self.peer = None;
                 self.second = None;
-                out.probe(Kind::ProberFinAck, self.edge, header.sequence, [Value::Nothing; 2], None);
+                out.probe(Kind::ProberFinAck, (self.edge, over), header.sequence, [Value::Nothing; 2], None);
             }
             Kind::ListenerFinAck => self.peer = None,
             Kind::Pt1 => {
                 self.admit(now, header, 0)?;
+                self.answer_over(over, out);
                 self.first = Some((header.sequence, arrival(stamp, Leg::First)));
             }
             Kind::Pt2 => {
                 self.admit(now, header, 1)?;
+                self.answer_over(over, out);
                 self.answer_first(now, header.sequence, arrival(stamp, Leg::Second), out);
             }
             Kind::Pt3 => {
                 self.admit(now, header, 2)?;
+                self.answer_over(over, out);
                 self.settle(header.sequence, out);
             }
             _ => return Err(Reject::Kind),
@@ -149,12 +159,19 @@ impl Listener {
     /// Tells the prober that this end closes.
     pub(super) fn send_fin(&self, out: &mut Outbox) {
         if self.peer.is_some() {
-            out.probe(Kind::ListenerFin, self.edge, 0, [Value::Nothing; 2], None);
+            out.probe(Kind::ListenerFin, (self.edge, self.over), 0, [Value::Nothing; 2], None);
         }
     }
 
     /// Every SYN of a prober that is not a relic is acknowledged, in every state: the last acknowledgement may have been lost.
-    fn receive_syn(&mut self, now: Now, header: &Header, closing: bool, out: &mut Outbox) -> Result<(), Reject> {
+    fn receive_syn(
+        &mut self,
+        now: Now,
+        header: &Header,
+        over: Transport,
+        closing: bool,
+        out: &mut Outbox,
+    ) -> Result<(), Reject> {
         if closing {
             return Err(Reject::Session);
         }
@@ -163,12 +180,19 @@ impl Listener {
             if self.peer.is_some_and(relic) {
                 return Err(Reject::Replay);
             }
-            *self = Self { peer: Some(header.incarnation), ..Self::new(self.edge, self.index, self.spacing, self.period, now) };
+            let fresh = Self::new(self.edge, self.index, self.spacing, self.period, now);
+            *self = Self { peer: Some(header.incarnation), over, ..fresh };
         }
         self.heard = now.monotonic;
         let values = [Value::Number(header.incarnation.into()), Value::span(self.period)];
-        out.probe(Kind::Ack, self.edge, header.sequence, values, None);
+        out.probe(Kind::Ack, (self.edge, over), header.sequence, values, None);
         Ok(())
+    }
+
+    /// What comes in an exchange came on the transport that the prober settled for.
+    fn answer_over(&mut self, over: Transport, out: &mut Outbox) {
+        self.over = over;
+        out.reach.note_edge(self.edge.src, over);
     }
 
     fn admit(&mut self, now: Now, header: &Header, leg: u64) -> Result<(), Reject> {
@@ -202,7 +226,7 @@ impl Listener {
     fn answer(&mut self, kind: Kind, leg: Leg, sequence: u32, arrival: Value, out: &mut Outbox) {
         self.report.answered = self.report.answered.wrapping_add(1);
         let sender = Sender { role: Role::Listener, index: self.index, sequence, leg };
-        out.probe(kind, self.edge, sequence, [arrival, self.owed.pop(sequence)], Some(sender));
+        out.probe(kind, (self.edge, self.over), sequence, [arrival, self.owed.pop(sequence)], Some(sender));
     }
 
     /// The train is over: sends what is owed, and what was lost.
@@ -212,7 +236,7 @@ impl Listener {
         }
         self.report.answered = self.report.answered.wrapping_add(1);
         let values = [self.owed.pop(sequence), self.report.value()];
-        out.probe(Kind::Pr3, self.edge, sequence, values, None);
+        out.probe(Kind::Pr3, (self.edge, self.over), sequence, values, None);
     }
 }
 

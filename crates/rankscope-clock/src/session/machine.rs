@@ -10,8 +10,8 @@ use super::rounds::Rounds;
 use super::settings::SessionSettings;
 use super::tokens::Role;
 use super::wire::{Header, Kind, Opened, Reject, claimed_edge};
-use super::{Counters, EdgeState, EdgeView, Input, Now, Output, Stamp, incarnation};
-use crate::{Edge, HostInstant, MonotonicInstant, NodeId, NodeWindow, Rng};
+use super::{Arrived, Counters, EdgeState, EdgeView, Input, Now, Output, Stamp, incarnation};
+use crate::{Edge, HostInstant, MonotonicInstant, NodeId, NodeWindow, Rng, Transport};
 
 /// One node's part in synchronisation.
 #[derive(Debug)]
@@ -60,12 +60,12 @@ impl Session {
             let base = now.monotonic + Span::from_nanos(period.as_nanos() / count * index as i64);
             let lane = u64::from(edge.src.0) << 32 | u64::from(edge.dst.0);
             let pacer = Pacer::new(pace, base, Rng::lane(settings.seed, lane));
-            Prober::new(*edge, index, pacer, settings.handshake, now)
+            Prober::new(*edge, index, pacer, &settings, now)
         });
         let to_here = settings.edges.iter().filter(|edge| edge.dst == settings.node).enumerate();
         let listeners = to_here.map(|(index, edge)| Listener::new(*edge, index, settings.spacing, period, now));
         Self {
-            out: Outbox::new(settings.key.clone(), settings.run, settings.node, incarnation),
+            out: Outbox::new(settings.key.clone(), settings.run, settings.node, incarnation, settings.transports),
             probers: probers.collect(),
             listeners: listeners.collect(),
             rounds: Rounds::new(&settings, now),
@@ -82,9 +82,9 @@ impl Session {
             return;
         }
         match input {
-            Input::Datagram { socket, received, bytes } => {
+            Input::Packet { socket, over, received, bytes } => {
                 self.out.counters.packets_received += 1;
-                if let Err(reason) = self.receive(now, socket, received, bytes) {
+                if let Err(reason) = self.receive(now, socket, over, received, bytes) {
                     self.note_rejected(reason, socket, bytes);
                 }
             }
@@ -104,6 +104,11 @@ impl Session {
         }
     }
 
+    /// Whether `bytes` are a packet that was made with the key of this run: what a driver asks before it keeps a connection.
+    pub fn admits(&self, bytes: &[u8]) -> bool {
+        self.out.open(bytes).is_ok()
+    }
+
     /// What has been counted since the session began.
     pub fn counters(&self) -> &Counters {
         &self.out.counters
@@ -114,11 +119,12 @@ impl Session {
         let probers = self.probers.iter().map(move |prober| EdgeView {
             edge: prober.edge,
             state: prober.state(now),
+            transport: prober.transport(),
             exchanges_per_s: prober.exchanges_per_s(),
         });
         let listeners = self.listeners.iter().map(|listener| {
             let state = if listener.is_open() { EdgeState::Answering } else { EdgeState::Listening };
-            EdgeView { edge: listener.edge, state, exchanges_per_s: 0.0 }
+            EdgeView { edge: listener.edge, state, transport: listener.transport(), exchanges_per_s: 0.0 }
         });
         probers.chain(listeners)
     }
@@ -139,10 +145,17 @@ impl Session {
         collected + self.rounds.held_bytes() + self.out.queue.capacity() * size_of::<Output>()
     }
 
-    fn receive(&mut self, now: Now, socket: Option<Edge>, stamp: Option<Stamp>, bytes: &[u8]) -> Result<(), Reject> {
+    fn receive(
+        &mut self,
+        now: Now,
+        socket: Option<Edge>,
+        over: Transport,
+        stamp: Option<Stamp>,
+        bytes: &[u8],
+    ) -> Result<(), Reject> {
         let Opened { header, values, body } = self.out.open(bytes)?;
         if header.kind == Kind::Control {
-            return self.receive_control(now, &header, body);
+            return self.receive_control(now, &header, over, body);
         }
         let edge = header.edge;
         if socket.is_some_and(|socket| socket != edge) {
@@ -150,7 +163,7 @@ impl Session {
         }
         if header.kind.is_for_listener() {
             let listener = self.listeners.iter_mut().find(|listener| listener.edge == edge).ok_or(Reject::Edge)?;
-            listener.receive(now, &header, stamp, self.stopping.is_some(), &mut self.out)?;
+            listener.receive(now, &header, Arrived { over, stamp }, self.stopping.is_some(), &mut self.out)?;
             if let Some(at) = stamp.map(|stamp| stamp.at) {
                 let (first, last) = self.window.answered.unwrap_or((at, at));
                 self.window.answered = Some((first.min(at), last.max(at)));
@@ -158,13 +171,15 @@ impl Session {
             Ok(())
         } else {
             let prober = self.probers.iter_mut().find(|prober| prober.edge == edge).ok_or(Reject::Edge)?;
-            prober.receive(now, &header, values, stamp, &mut self.out)
+            prober.receive(now, &header, values, Arrived { over, stamp }, &mut self.out)
         }
     }
 
-    fn receive_control(&mut self, now: Now, header: &Header, body: &[u8]) -> Result<(), Reject> {
+    fn receive_control(&mut self, now: Now, header: &Header, over: Transport, body: &[u8]) -> Result<(), Reject> {
         let from = self.rounds.is_peer(header.edge.src).filter(|_| header.edge.dst == self.settings.node);
         let from = from.ok_or(Reject::Edge)?;
+        // Before it is answered: an answer goes where the question came from.
+        self.out.reach.note_heard(header.edge.src, over);
         let ends = self.rounds.receive(now.monotonic, self.window.opened, from, header, body, &mut self.out)?;
         if ends.is_some() {
             self.close_window(now, ends);

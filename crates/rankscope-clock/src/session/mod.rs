@@ -14,6 +14,7 @@ mod outbox;
 mod pacing;
 mod pending;
 mod prober;
+mod reach;
 mod rounds;
 mod sequence;
 mod settings;
@@ -23,12 +24,12 @@ pub mod wire;
 use std::ops::Deref;
 
 use crate::nodes::{NodeEstimate, Solution};
-use crate::{Edge, HostInstant, MonotonicInstant, NodeId, NodeWindow, StampSource};
+use crate::{Edge, HostInstant, MonotonicInstant, NodeId, NodeWindow, StampSource, Transport};
 
 pub use counters::Counters;
 pub use key::Key;
 pub use machine::Session;
-pub use settings::{FitWindow, SessionSettings, SolveRound};
+pub use settings::{FitWindow, SessionSettings, SolveRound, Transports};
 
 /// The two clocks of this host, read together.
 #[derive(Clone, Copy, Debug)]
@@ -54,14 +55,23 @@ pub struct Stamp {
     pub source: StampSource,
 }
 
+/// How a packet arrived, and when.
+#[derive(Clone, Copy, Debug)]
+struct Arrived {
+    over: Transport,
+    stamp: Option<Stamp>,
+}
+
 /// What happened outside.
 #[derive(Debug)]
 pub enum Input<'a> {
-    /// Bytes arrived.
-    Datagram {
-        /// The edge whose socket received them, where every edge has its own.
+    /// A packet arrived.
+    Packet {
+        /// The edge whose socket received it, where every edge has its own.
         socket: Option<Edge>,
-        /// When they arrived; none where no stamp came with them.
+        /// What carried it.
+        over: Transport,
+        /// When it arrived; none where no stamp came with it.
         received: Option<Stamp>,
         /// The packet.
         bytes: &'a [u8],
@@ -117,6 +127,8 @@ pub enum Output {
     Transmit {
         /// Where to.
         to: Destination,
+        /// What is to carry it.
+        over: Transport,
         /// Asks for a transmit stamp.
         token: Option<Token>,
         /// The packet.
@@ -137,6 +149,13 @@ pub enum Output {
         round: u64,
         /// This node.
         estimate: NodeEstimate,
+    },
+    /// An edge that begins here is measured over another transport from now on.
+    Rerouted {
+        /// Which edge.
+        edge: Edge,
+        /// The new one.
+        over: Transport,
     },
     /// Nothing to do before this instant, unless something arrives.
     Wake(MonotonicInstant),
@@ -181,6 +200,8 @@ pub struct EdgeView {
     pub edge: Edge,
     /// How this node's end stands.
     pub state: EdgeState,
+    /// What carried its last packets.
+    pub transport: Transport,
     /// Exchanges a second that both ends can afford, before losses; 0 where none are on. Only `src` knows.
     pub exchanges_per_s: f64,
 }

@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 
-use super::settings::packet_bits;
+use super::reach::Reach;
+use super::settings::{Transports, packet_bits, segment_bits};
 use super::tokens::{Sender, Tokens};
 use super::wire::{self, BODY_MAX, Header, Kind, Value};
 use super::{Counters, Destination, Key, Output, Packet};
-use crate::{Edge, NodeId};
+use crate::{Edge, NodeId, Transport};
 
 /// Outputs that wait, and what it takes to make one.
 #[derive(Debug)]
@@ -14,6 +15,8 @@ pub(super) struct Outbox {
     pub(super) queue: VecDeque<Output>,
     pub(super) counters: Counters,
     pub(super) tokens: Tokens,
+    /// What reaches whom.
+    pub(super) reach: Reach,
     key: Key,
     run: u64,
     node: NodeId,
@@ -23,10 +26,10 @@ pub(super) struct Outbox {
 }
 
 impl Outbox {
-    pub(super) fn new(key: Key, run: u64, node: NodeId, incarnation: u32) -> Self {
-        let queue = VecDeque::new();
+    pub(super) fn new(key: Key, run: u64, node: NodeId, incarnation: u32, allowed: Transports) -> Self {
+        let (queue, counters, tokens, reach) = (VecDeque::new(), Counters::default(), Tokens::new(), Reach::new(allowed));
         let body = Vec::with_capacity(BODY_MAX);
-        Self { queue, counters: Counters::default(), tokens: Tokens::new(), key, run, node, incarnation, body }
+        Self { queue, counters, tokens, reach, key, run, node, incarnation, body }
     }
 
     pub(super) fn incarnation(&self) -> u32 {
@@ -42,12 +45,19 @@ impl Outbox {
     }
 
     /// A packet of an edge; the stamp of its departure comes back to `stamped`.
-    pub(super) fn probe(&mut self, kind: Kind, edge: Edge, sequence: u32, values: [Value; 2], stamped: Option<Sender>) {
+    pub(super) fn probe(
+        &mut self,
+        kind: Kind,
+        (edge, over): (Edge, Transport),
+        sequence: u32,
+        values: [Value; 2],
+        stamped: Option<Sender>,
+    ) {
         let header = Header { kind, run: self.run, edge, sequence, incarnation: self.incarnation };
         let bytes = wire::seal_probe(&self.key, &header, values);
         let to = if kind.is_for_listener() { Destination::Listener(edge) } else { Destination::Prober(edge) };
         let token = stamped.map(|sender| self.tokens.give(sender));
-        self.transmit(to, token, Packet::Probe(bytes));
+        self.transmit(to, over, token, Packet::Probe(bytes));
     }
 
     /// A control packet, whose body `write` appends to what it is given.
@@ -57,12 +67,15 @@ impl Outbox {
         let edge = Edge { src: self.node, dst: to };
         let header = Header { kind: Kind::Control, run: self.run, edge, sequence, incarnation: self.incarnation };
         let bytes = wire::seal_control(&self.key, &header, &self.body);
-        self.transmit(Destination::Control(to), None, Packet::Control(bytes));
+        self.transmit(Destination::Control(to), self.reach.to(to), None, Packet::Control(bytes));
     }
 
-    fn transmit(&mut self, to: Destination, token: Option<super::Token>, bytes: Packet) {
+    fn transmit(&mut self, to: Destination, over: Transport, token: Option<super::Token>, bytes: Packet) {
         self.counters.packets_sent += 1;
-        self.counters.bits_sent += packet_bits(bytes.len());
-        self.queue.push_back(Output::Transmit { to, token, bytes });
+        self.counters.bits_sent += match over {
+            Transport::Udp => packet_bits(bytes.len()),
+            Transport::Tcp => segment_bits(bytes.len()),
+        };
+        self.queue.push_back(Output::Transmit { to, over, token, bytes });
     }
 }

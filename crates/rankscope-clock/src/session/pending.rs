@@ -4,7 +4,7 @@ use rankscope_time::Span;
 
 use super::Stamp;
 use super::wire::{CarriedStamp, Leg, Value};
-use crate::{Exchange, MonotonicInstant, StampSource};
+use crate::{Exchange, MonotonicInstant, StampSource, Transport};
 
 /// Exchanges that may be under way at once: as far back as a stamp can name its packet.
 const RING: usize = CarriedStamp::BACK_MAX as usize + 2;
@@ -19,6 +19,8 @@ pub(super) struct Underway {
     begun: MonotonicInstant,
     /// The worst stamp in it.
     pub(super) worst: StampSource,
+    /// What carried its first packet.
+    pub(super) over: Transport,
     /// Packets that arrived without a stamp.
     pub(super) unstamped: u32,
 }
@@ -58,9 +60,9 @@ impl Pending {
     }
 
     /// Begins exchange `sequence`; gives back the one whose place it takes.
-    pub(super) fn begin(&mut self, sequence: u32, now: MonotonicInstant) -> Option<Underway> {
+    pub(super) fn begin(&mut self, sequence: u32, over: Transport, now: MonotonicInstant) -> Option<Underway> {
         let exchange = Exchange { sequence, ..Exchange::default() };
-        let underway = Underway { exchange, begun: now, worst: StampSource::Hardware, unstamped: 0 };
+        let underway = Underway { exchange, begun: now, worst: StampSource::Hardware, over, unstamped: 0 };
         self.ring[place(sequence)].replace(underway)
     }
 
@@ -155,7 +157,7 @@ mod tests {
             [Leg::First, Leg::Second].into_iter().flat_map(|leg| ends.map(|end| (leg, end))).collect();
         for rotation in 0..stamps.len() {
             let mut pending = Pending::new();
-            pending.begin(7, MonotonicInstant::from_nanos_since_epoch(0));
+            pending.begin(7, Transport::Udp, MonotonicInstant::from_nanos_since_epoch(0));
             for (i, (leg, end)) in stamps.iter().cycle().skip(rotation).take(8).enumerate() {
                 let done = pending.note(7, *leg, *end, stamp(i as i64));
                 assert_eq!(done.is_some(), i == 7, "after {} stamps", i + 1);
@@ -168,8 +170,8 @@ mod tests {
     fn a_stamp_of_an_exchange_that_gave_its_place_is_nobodys() {
         let mut pending = Pending::new();
         let now = MonotonicInstant::from_nanos_since_epoch(0);
-        pending.begin(0, now);
-        let evicted = pending.begin(RING as u32, now).unwrap();
+        pending.begin(0, Transport::Udp, now);
+        let evicted = pending.begin(RING as u32, Transport::Udp, now).unwrap();
         assert_eq!(evicted.exchange.sequence, 0);
         assert!(pending.note(0, Leg::First, End::ForwardSent, stamp(1)).is_none());
         let left: Vec<Underway> = pending.give_up(now + PATIENCE + PATIENCE).collect();

@@ -7,6 +7,10 @@
 //!    └── silence, FIN ───────┴─────────┴──────────┘
 //! ```
 //!
+//! A peer that does not answer datagrams within the time of a handshake is asked over a stream as well. An answer over either
+//! says what carries the edge from then on, and one to a datagram always wins; while streams carry it datagrams are tried now and
+//! then.
+//!
 //! Nothing waits for an answer: exchanges go out on their grid whether the last one came back or not, and a peer that is not
 //! heard of is asked for a handshake again, for ever.
 
@@ -19,10 +23,11 @@ use super::outbox::Outbox;
 use super::pacing::Pacer;
 use super::pending::{End, Pending};
 use super::sequence::{Arrival, Seen};
+use super::settings::{SessionSettings, TCP_PERIODS, Transports};
 use super::tokens::{Role, Sender};
 use super::wire::{CarriedStamp, Header, Kind, Leg, Reject, Value};
-use super::{EdgeState, Failure, Now, Stamp, incarnation};
-use crate::{Edge, MonotonicInstant};
+use super::{Arrived, EdgeState, Failure, Now, Output, Stamp, incarnation};
+use crate::{Edge, MonotonicInstant, Transport};
 
 /// What is awaited.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +55,12 @@ pub(super) struct Prober {
     /// When the handshake began, and how long it may take before the edge counts as failed.
     begun: MonotonicInstant,
     handshake: Span,
+    /// What carries the edge.
+    over: Transport,
+    /// Whether the peer ever answered on a stream.
+    streamed: bool,
+    /// While streams carry the edge, when a datagram was tried last.
+    asked: MonotonicInstant,
     attempts: u32,
     /// The first attempt of this handshake: an answer to an earlier one is a replay.
     first_attempt: u32,
@@ -69,13 +80,17 @@ pub(super) struct Prober {
 }
 
 impl Prober {
-    pub(super) fn new(edge: Edge, index: usize, pacer: Pacer, handshake: Span, now: Now) -> Self {
+    pub(super) fn new(edge: Edge, index: usize, pacer: Pacer, settings: &SessionSettings, now: Now) -> Self {
+        let only_tcp = settings.transports == Transports::Tcp;
         Self {
             edge,
             index,
             phase: Phase::SynSent(Backoff::new(now.monotonic, SYN_LONGEST)),
             begun: now.monotonic,
-            handshake,
+            handshake: settings.handshake,
+            over: if only_tcp { Transport::Tcp } else { Transport::Udp },
+            streamed: only_tcp,
+            asked: now.monotonic,
             attempts: 0,
             first_attempt: 1,
             dropped: None,
@@ -103,6 +118,10 @@ impl Prober {
         }
     }
 
+    pub(super) fn transport(&self) -> Transport {
+        self.over
+    }
+
     pub(super) fn exchanges_per_s(&self) -> f64 {
         if self.peer.is_some() { self.pacer.exchanges_per_s() } else { 0.0 }
     }
@@ -124,7 +143,9 @@ impl Prober {
                 }
                 self.phase = Phase::SynSent(backoff);
                 self.attempts += 1;
-                out.probe(Kind::Syn, self.edge, self.attempts, [Value::Nothing; 2], None);
+                for over in self.ways(at, out.reach.allowed()) {
+                    self.ask(*over, out);
+                }
             }
             Phase::First(due) if due <= at => self.first(now, due, out),
             Phase::Second(due) if due <= at => {
@@ -137,11 +158,34 @@ impl Prober {
             Phase::Third(due) if due <= at => {
                 let last = self.sequence.wrapping_sub(1);
                 let departure = self.departure(last);
-                out.probe(Kind::Pt3, self.edge, last, [departure, Value::Nothing], None);
+                out.probe(Kind::Pt3, (self.edge, self.over), last, [departure, Value::Nothing], None);
                 self.collected.sent_one();
                 self.phase = Phase::First(self.pacer.next_train(at));
             }
             _ => {}
+        }
+    }
+
+    /// On what a peer that does not answer is asked.
+    fn ways(&self, at: MonotonicInstant, allowed: Transports) -> &'static [Transport] {
+        match allowed {
+            Transports::Udp => &[Transport::Udp],
+            Transports::Tcp => &[Transport::Tcp],
+            Transports::UdpThenTcp if self.streamed || at - self.begun > self.handshake => &[Transport::Udp, Transport::Tcp],
+            Transports::UdpThenTcp => &[Transport::Udp],
+        }
+    }
+
+    fn ask(&self, over: Transport, out: &mut Outbox) {
+        out.probe(Kind::Syn, (self.edge, over), self.attempts, [Value::Nothing; 2], None);
+    }
+
+    /// Tries whether datagrams pass again.
+    fn try_udp(&mut self, at: MonotonicInstant, out: &mut Outbox) {
+        if self.over == Transport::Tcp && out.reach.allowed() == Transports::UdpThenTcp && at - self.asked > UDP_AGAIN {
+            self.asked = at;
+            self.attempts += 1;
+            self.ask(Transport::Udp, out);
         }
     }
 
@@ -157,7 +201,10 @@ impl Prober {
             self.phase = Phase::First(self.pacer.next_slot(at).unwrap_or_else(|| self.pacer.next_train(at)));
             return;
         }
-        if let Some(unfinished) = self.pending.begin(self.sequence, at) {
+        if self.pacer.rests() {
+            self.try_udp(at, out);
+        }
+        if let Some(unfinished) = self.pending.begin(self.sequence, self.over, at) {
             self.collected.take_unfinished(&unfinished, out);
         }
         self.send(Kind::Pt1, Leg::First, out);
@@ -167,7 +214,7 @@ impl Prober {
     fn send(&mut self, kind: Kind, leg: Leg, out: &mut Outbox) {
         let sender = Sender { role: Role::Prober, index: self.index, sequence: self.sequence, leg };
         let departure = self.departure(self.sequence);
-        out.probe(kind, self.edge, self.sequence, [departure, Value::Nothing], Some(sender));
+        out.probe(kind, (self.edge, self.over), self.sequence, [departure, Value::Nothing], Some(sender));
         self.collected.sent_one();
     }
 
@@ -194,11 +241,11 @@ impl Prober {
         now: Now,
         header: &Header,
         values: [Value; 2],
-        stamp: Option<Stamp>,
+        Arrived { over, stamp }: Arrived,
         out: &mut Outbox,
     ) -> Result<(), Reject> {
         if header.kind == Kind::Ack {
-            return self.receive_ack(now, header, values, out);
+            return self.receive_ack(now, header, values, over, out);
         }
         if header.kind == Kind::ProberFinAck && matches!(self.phase, Phase::Closing) {
             self.phase = Phase::Closed;
@@ -209,7 +256,7 @@ impl Prober {
         }
         match header.kind {
             Kind::ListenerFin => {
-                out.probe(Kind::ListenerFinAck, self.edge, header.sequence, [Value::Nothing; 2], None);
+                out.probe(Kind::ListenerFinAck, (self.edge, over), header.sequence, [Value::Nothing; 2], None);
                 // It may be started again.
                 self.shake_hands(now.monotonic);
             }
@@ -236,7 +283,14 @@ impl Prober {
         Ok(())
     }
 
-    fn receive_ack(&mut self, now: Now, header: &Header, values: [Value; 2], out: &Outbox) -> Result<(), Reject> {
+    fn receive_ack(
+        &mut self,
+        now: Now,
+        header: &Header,
+        values: [Value; 2],
+        over: Transport,
+        out: &mut Outbox,
+    ) -> Result<(), Reject> {
         let [Value::Number(echo), Value::Number(period_ns)] = values else { return Err(Reject::Body) };
         if echo != i64::from(out.incarnation()) {
             return Err(Reject::Session);
@@ -245,7 +299,10 @@ impl Prober {
             return Err(Reject::Replay);
         }
         if !matches!(self.phase, Phase::SynSent(_)) {
-            // An answer to another attempt of this handshake; the session stands.
+            // An answer to another attempt of this handshake; the session stands. If datagrams pass after all, it goes over to them.
+            if over < self.over && self.peer == Some(header.incarnation) {
+                self.settle_for(over, Span::from_nanos(period_ns), now.monotonic, out);
+            }
             return Ok(());
         }
         let relic = |known| {
@@ -260,9 +317,23 @@ impl Prober {
         }
         self.heard = now.monotonic;
         self.dropped = None;
-        self.pacer.limit(now.monotonic, Span::from_nanos(period_ns));
+        self.settle_for(over, Span::from_nanos(period_ns), now.monotonic, out);
         self.phase = Phase::First(self.pacer.next_train(now.monotonic));
         Ok(())
+    }
+
+    /// From now on `over` carries the edge, with trains no more often than every `period` of the listener's.
+    fn settle_for(&mut self, over: Transport, period: Span, now: MonotonicInstant, out: &mut Outbox) {
+        let periods = if over == Transport::Tcp { TCP_PERIODS } else { 1 };
+        let slowest_ns = period.max(self.pacer.pace().period).as_nanos().saturating_mul(periods);
+        self.pacer.limit(now, Span::from_nanos(slowest_ns));
+        self.asked = now;
+        self.streamed |= over == Transport::Tcp;
+        out.reach.note_edge(self.edge.dst, over);
+        if over != self.over {
+            self.over = over;
+            out.push(Output::Rerouted { edge: self.edge, over });
+        }
     }
 
     fn shake_hands(&mut self, now: MonotonicInstant) {
@@ -326,7 +397,7 @@ impl Prober {
     /// Tells the listener that this end closes, or tells it again.
     pub(super) fn send_fin(&self, out: &mut Outbox) {
         if !self.is_closed() {
-            out.probe(Kind::ProberFin, self.edge, self.sequence, [Value::Nothing; 2], None);
+            out.probe(Kind::ProberFin, (self.edge, self.over), self.sequence, [Value::Nothing; 2], None);
         }
     }
 
@@ -347,6 +418,9 @@ pub(super) fn packet_number(sequence: u32, leg: u64) -> u64 {
 
 /// A peer that does not answer is asked this often, for ever.
 const SYN_LONGEST: Span = Span::from_nanos(2_000_000_000);
+
+/// While streams carry an edge, a datagram is tried this often: firewalls are seldom changed, and a try costs one packet.
+const UDP_AGAIN: Span = Span::from_nanos(10_000_000_000);
 
 /// Without an answer for this long, or for four trains, the listener has gone or was started again.
 const SILENCE: Span = Span::from_nanos(1_000_000_000);

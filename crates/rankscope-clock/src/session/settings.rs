@@ -14,6 +14,18 @@ pub type FitWindow = fn(&[Exchange], Option<&EdgeFit>, &FitOptions) -> WindowFit
 /// How the windows of a round become clocks: [`crate::nodes::solve`], or what a test puts in its place.
 pub type SolveRound = fn(&[NodeWindow], Option<&Solution>, &SolveOptions) -> Solution;
 
+/// Which transports a session may use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transports {
+    /// Datagrams alone.
+    #[default]
+    Udp,
+    /// Datagrams, and streams to peers that do not answer them within the time of a handshake. The driver must have both.
+    UdpThenTcp,
+    /// Streams alone.
+    Tcp,
+}
+
 /// What a session is told.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -43,8 +55,11 @@ pub struct SessionSettings {
     pub budget_bits_per_s: u64,
     /// Length of a window.
     pub window: Span,
-    /// How long an edge may stay unanswered at the start before it is called failed. It is tried for ever all the same.
+    /// How long an edge may stay unanswered at the start before it is called failed, and tried over another transport, too. It
+    /// is tried for ever.
     pub handshake: Span,
+    /// What may carry packets.
+    pub transports: Transports,
     /// Makes lines.
     pub fit: FitWindow,
     /// How.
@@ -73,6 +88,7 @@ impl SessionSettings {
             budget_bits_per_s: Self::budget_for(count),
             window: Span::from_nanos(4_000_000_000),
             handshake: Span::from_nanos(30_000_000_000),
+            transports: Transports::default(),
             fit: crate::fit::fit_window,
             fit_options: fit,
             solve: crate::nodes::solve,
@@ -132,6 +148,14 @@ impl SessionSettings {
 pub(super) fn packet_bits(len: usize) -> u64 {
     (len as u64 + 28) * 8
 }
+
+/// The same in a stream: longer headers with an option for times, the length before it, and the receipt that it draws.
+pub(super) fn segment_bits(len: usize) -> u64 {
+    (len as u64 + 52 + 2 + 52) * 8
+}
+
+/// How many times longer the rest between trains is over TCP, where a probe costs nearly twice as much.
+pub(super) const TCP_PERIODS: i64 = 2;
 
 const CADENCE_MIN: Span = Span::from_nanos(10_000);
 const CADENCE_MAX: Span = Span::from_nanos(10_000_000_000);

@@ -10,7 +10,9 @@ use super::SimClock;
 use super::path::Path;
 use crate::fit::{FitOptions, fit_window};
 use crate::graph::ProbeGraph;
-use crate::{Edge, EdgeFit, EdgeRecord, Exchange, HostInstant, LinkCounts, NodeId, NodeWindow, Passage, Rng, StampSource};
+use crate::{
+    Edge, EdgeFit, EdgeRecord, Exchange, HostInstant, LinkCounts, NodeId, NodeWindow, Passage, Rng, StampSource, Transport,
+};
 
 /// What the job is like.
 #[derive(Clone, Debug)]
@@ -260,7 +262,14 @@ impl Link {
         let fitted = fit_window(&self.exchanges, self.before.as_ref(), &options.fit);
         self.before = fitted.fits.iter().rev().flatten().next().copied();
         counts.filtered = fitted.filtered;
-        EdgeRecord { edge: self.edge, fits: fitted.fits, events: fitted.events, counts, stamps: StampSource::Kernel }
+        EdgeRecord {
+            edge: self.edge,
+            fits: fitted.fits,
+            events: fitted.events,
+            counts,
+            stamps: StampSource::Kernel,
+            transport: Transport::Udp,
+        }
     }
 
     /// Two packets there, and two back if both arrived.

@@ -10,8 +10,8 @@ use rankscope_time::Knot;
 
 use super::Oddity;
 use crate::files::{
-    Damage, DamagedLine, OffsetsFile, REALTIME, WindowsFile, WindowsHeader, node_of_name, read_offsets, read_snapshots,
-    read_windows,
+    Damage, DamagedLine, OffsetRow, OffsetsFile, REALTIME, WindowsFile, WindowsHeader, node_of_name, read_offsets,
+    read_snapshots, read_windows,
 };
 use crate::restarts::{Start, join};
 use crate::{NodeId, NodeWindow};
@@ -163,6 +163,7 @@ impl RunOffsets {
             return Err(Unreadable { file: name.to_owned(), sought: Sought::Offsets, first });
         }
         self.oddities.extend(damage(name, damaged));
+        self.oddities.extend(over_tcp(&rows));
         self.offsets.header = self.offsets.header.take().or(header);
         self.offsets.rows.extend(rows);
         Ok(())
@@ -195,6 +196,15 @@ fn damage(file: &str, damaged: Vec<DamagedLine>) -> Vec<Oddity> {
     }
     oddities.extend(cut.into_iter().map(name));
     oddities
+}
+
+fn over_tcp(rows: &[OffsetRow]) -> Option<Oddity> {
+    let over_tcp = || rows.iter().filter(|row| row.over_tcp);
+    let nodes: BTreeSet<NodeId> = over_tcp().map(|row| row.node).collect();
+    let rounds: BTreeSet<u64> = over_tcp().map(|row| row.round).collect();
+    let all: BTreeSet<u64> = rows.iter().map(|row| row.round).collect();
+    let (nodes, rounds, of) = (nodes.into_iter().collect(), rounds.len(), all.len());
+    (rounds > 0).then_some(Oddity::NodesOverTcp { nodes, rounds, of })
 }
 
 fn several_runs(headers: &[(NodeId, WindowsHeader)]) -> Option<Oddity> {

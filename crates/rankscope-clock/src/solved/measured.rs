@@ -48,11 +48,19 @@ pub fn measured(
     offsets: Option<RunOffsets>,
     mut realtime: BTreeMap<NodeId, Vec<Knot>>,
 ) -> Measured {
-    let offsets = offsets.map(|read| read.offsets);
+    let mut told = Vec::new();
+    let offsets = offsets.map(|read| {
+        told = read.oddities;
+        read.offsets
+    });
     let named = offsets.as_ref().and_then(|offsets| offsets.header.as_ref()?.reference);
     let mut found = Measured { reference: named.unwrap_or_default(), ..Measured::default() };
     let headers = windows.as_ref().map(|read| read.headers.clone()).unwrap_or_default();
     let from_windows = windows.and_then(|windows| rounds(windows, &mut found));
+    if from_windows.is_none() {
+        // Windows tell of the edges, and what is odd about offsets that are not used is nobody's concern.
+        found.oddities.extend(told.into_iter().filter(|oddity| matches!(oddity, Oddity::NodesOverTcp { .. })));
+    }
     let rounds = from_windows.or_else(|| Some(solutions(&offsets?.rows))).unwrap_or_default();
     let mut nodes: Vec<NodeId> = headers.iter().map(|(node, _)| *node).collect();
     nodes.extend(rounds.iter().flat_map(|round| round.nodes.iter().map(|estimate| estimate.node)));

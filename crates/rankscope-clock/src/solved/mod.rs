@@ -28,7 +28,7 @@ use std::fmt;
 use crate::files::{NodeOrigin, OffsetRow, OffsetsHeader, WindowsHeader};
 use crate::nodes::{Agreement, PairSurplus, Solution, SolveOptions, agreement, solve};
 use crate::rounds::{Round, Rounds, ease, rounds};
-use crate::{NodeId, NodeWindow};
+use crate::{Edge, NodeId, NodeWindow};
 
 pub use files::{RunOffsets, RunWindows, Sought, Unreadable, WindowsReader, snapshots};
 pub use measured::{Measured, MeasuredClock, measured};
@@ -141,6 +141,7 @@ pub fn solved(mut read: RunWindows, how: &HowSolved) -> Result<Solved, SolveErro
     let with_windows = found.rounds.iter().map(|round| round.windows.as_slice()).zip(&solutions);
     let agreement = agreement(with_windows, &how.round);
     oddities.extend(agreement.pairs.iter().filter_map(of_pair));
+    oddities.extend(over_tcp(&solutions));
     Ok(Solved { header, rows, solutions, agreement, oddities })
 }
 
@@ -220,6 +221,14 @@ fn of_solution(round: u64, solution: &Solution) -> impl Iterator<Item = Oddity> 
     let steps = solution.steps.iter().map(move |step| Oddity::Step { round, node: step.node, size: step.size });
     let rejected = solution.rejected.iter().map(move |rejected| Oddity::RejectedEdge { round, rejected: rejected.clone() });
     steps.chain(rejected)
+}
+
+/// Edges that streams carried.
+fn over_tcp(solutions: &[Solution]) -> Option<Oddity> {
+    let edges: BTreeSet<Edge> = solutions.iter().flat_map(|solution| &solution.over_tcp).copied().collect();
+    let rounds = solutions.iter().filter(|solution| !solution.over_tcp.is_empty()).count();
+    let edges: Vec<Edge> = edges.into_iter().collect();
+    (rounds > 0).then_some(Oddity::EdgesOverTcp { edges, rounds, of: solutions.len() })
 }
 
 /// What is odd about a pair of nodes.

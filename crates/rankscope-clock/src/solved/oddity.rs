@@ -5,9 +5,9 @@ use std::fmt;
 
 use rankscope_time::{MapError, Span};
 
-use crate::NodeId;
 use crate::files::{Damage, DamagedLine};
 use crate::nodes::RejectedEdge;
+use crate::{Edge, NodeId};
 
 /// How much an oddity matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +103,24 @@ pub enum Oddity {
         /// One standard deviation of that by chance.
         chance_ns: f64,
     },
+    /// Edges were measured over TCP, which is less exact.
+    EdgesOverTcp {
+        /// Which, in order.
+        edges: Vec<Edge>,
+        /// In how many rounds any of them was.
+        rounds: usize,
+        /// Of how many.
+        of: usize,
+    },
+    /// Edges of nodes were measured over TCP; which ones is not in the file.
+    NodesOverTcp {
+        /// The nodes, in order.
+        nodes: Vec<NodeId>,
+        /// In how many rounds any of them was.
+        rounds: usize,
+        /// Of how many.
+        of: usize,
+    },
     /// The offsets of a node contradict each other.
     NoClock {
         /// Which node.
@@ -143,6 +161,8 @@ impl Oddity {
             | Self::MissedRounds { .. }
             | Self::MoreMissedRounds { .. }
             | Self::RejectedEdge { .. }
+            | Self::EdgesOverTcp { .. }
+            | Self::NodesOverTcp { .. }
             | Self::NoClock { .. }
             | Self::OneStretchUsed { .. } => Severity::Caution,
         }
@@ -186,6 +206,12 @@ impl fmt::Display for Oddity {
                  other disagrees with all other pairs by {surplus_ns:.0} ± {chance_ns:.0} ns",
                 2.0 * surplus_ns
             ),
+            Self::EdgesOverTcp { edges, rounds, of } => {
+                write!(f, "{}: {}", named("edge", edges), over_tcp(*rounds, *of))
+            }
+            Self::NodesOverTcp { nodes, rounds, of } => {
+                write!(f, "edges of {}: {}", named("node", nodes), over_tcp(*rounds, *of))
+            }
             Self::NoClock { node, error } => write!(
                 f,
                 "the offsets of node {node} do not form a valid clock: {error}; its ranks keep their recorded timestamps"
@@ -203,6 +229,21 @@ impl fmt::Display for Oddity {
             ),
         }
     }
+}
+
+fn over_tcp(rounds: usize, of: usize) -> String {
+    format!("measured over TCP in {rounds} of {of} rounds, because UDP was not answered; the bounds are wider")
+}
+
+/// So many are named one by one.
+const NAMED_MAX: usize = 12;
+
+fn named(what: &str, all: &[impl fmt::Display]) -> String {
+    let plural = if all.len() == 1 { "" } else { "s" };
+    let names: Vec<_> = all.iter().take(NAMED_MAX).map(ToString::to_string).collect();
+    let more = all.len().saturating_sub(NAMED_MAX);
+    let rest = if more == 0 { String::new() } else { format!(" and {more} more") };
+    format!("{what}{plural} {}{rest}", names.join(", "))
 }
 
 fn times(jumps: usize) -> String {

@@ -4,7 +4,7 @@ use rankscope_time::{Instant, Knot, Span};
 
 use super::*;
 use crate::files::{encode_offset, encode_offsets_header, encode_snapshot, encode_window, encode_windows_header};
-use crate::{Edge, EdgeFit, EdgeRecord, HostInstant, Interval, LinkCounts, StampSource};
+use crate::{Edge, EdgeFit, EdgeRecord, HostInstant, Interval, LinkCounts, StampSource, Transport};
 
 const SECOND_NS: i64 = 1_000_000_000;
 
@@ -35,6 +35,7 @@ fn window(round: i64, ahead_ns: i64) -> NodeWindow {
         events: Vec::new(),
         counts: LinkCounts { complete: 100, ..LinkCounts::default() },
         stamps: StampSource::default(),
+        transport: Transport::default(),
     };
     NodeWindow { node: NodeId(0), window_id: round as u64, round: Some(round as u64), start, end, edges: vec![record] }
 }

@@ -16,6 +16,7 @@ mod session_hours;
 mod session_intruders;
 mod session_rounds;
 mod session_stop;
+mod session_streams;
 mod simulated_jobs;
 mod stepping_clocks;
 mod synthetic;

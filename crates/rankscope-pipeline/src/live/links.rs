@@ -46,7 +46,7 @@ fn link(record: &EdgeRecord) -> LiveLink {
 mod tests {
     use super::*;
     use rankscope_clock::files::encode_window;
-    use rankscope_clock::{Edge, HostInstant, LinkCounts, NodeId, NodeWindow, StampSource};
+    use rankscope_clock::{Edge, HostInstant, LinkCounts, NodeId, NodeWindow, StampSource, Transport};
 
     #[test]
     fn of_a_long_file_the_last_window_counts_and_half_a_line_does_not() {
@@ -58,6 +58,7 @@ mod tests {
                 events: Vec::new(),
                 counts: LinkCounts { complete: 7, lost_forward: number as u32, ..LinkCounts::default() },
                 stamps: StampSource::default(),
+                transport: Transport::default(),
             };
             let at = HostInstant::from_nanos_since_epoch;
             let (start, end) = (at(number as i64), at(number as i64 + 1));

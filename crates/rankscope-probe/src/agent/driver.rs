@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
-use rankscope_clock::MonotonicInstant;
 use rankscope_clock::session::{Destination, Input, Output, Session, SessionSettings, Token};
+use rankscope_clock::{MonotonicInstant, Transport};
 use rankscope_time::Span;
 
 use super::endpoints::Endpoints;
@@ -117,7 +117,7 @@ impl Driver {
     fn drain(&mut self) -> Option<MonotonicInstant> {
         loop {
             match self.session.poll() {
-                Output::Transmit { to, token, bytes } => self.transmit(to, token, &bytes),
+                Output::Transmit { to, token, bytes, .. } => self.transmit(to, token, &bytes),
                 Output::Window(window) => {
                     let written = self.files.window(&window);
                     self.report(written);
@@ -129,6 +129,7 @@ impl Driver {
                     self.tell(Event::Solved { round, solution });
                 }
                 Output::Clock { round, estimate } => self.tell(Event::Clock { round, estimate }),
+                Output::Rerouted { .. } => {}
                 Output::Wake(at) => return Some(at),
                 Output::Stopped => return None,
             }
@@ -211,7 +212,8 @@ impl Driver {
                 let got = endpoint.socket.receive(|packet| {
                     let received = packet.stamp.and_then(|stamp| host.stamp(stamp).ok());
                     *unusable += u64::from(received.is_none());
-                    session.handle(host.now(), Input::Datagram { socket: edge, received, bytes: packet.bytes });
+                    let over = Transport::Udp;
+                    session.handle(host.now(), Input::Packet { socket: edge, over, received, bytes: packet.bytes });
                 });
                 // A batch that is not full was the last.
                 more = got.as_ref().is_ok_and(|count| *count >= PACKETS_MAX);

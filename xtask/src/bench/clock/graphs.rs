@@ -5,7 +5,9 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use rankscope_clock::graph::Topology;
 use rankscope_clock::nodes::{NodeEstimate, SolveOptions, along_tree, solve};
-use rankscope_clock::{Edge, EdgeFit, EdgeRecord, HostInstant, Interval, LinkCounts, NodeId, NodeWindow, Rng, StampSource};
+use rankscope_clock::{
+    Edge, EdgeFit, EdgeRecord, HostInstant, Interval, LinkCounts, NodeId, NodeWindow, Rng, StampSource, Transport,
+};
 use rankscope_time::Span;
 
 use super::outcome::quantile;
@@ -145,7 +147,14 @@ impl Job {
             degraded: false,
         };
         let counts = LinkCounts { complete: 1_000, ..LinkCounts::default() };
-        EdgeRecord { edge, fits: vec![Ok(fit)], events: Vec::new(), counts, stamps: StampSource::Kernel }
+        EdgeRecord {
+            edge,
+            fits: vec![Ok(fit)],
+            events: Vec::new(),
+            counts,
+            stamps: StampSource::Kernel,
+            transport: Transport::Udp,
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use rankscope_clock::fit::{Estimator, FitOptions, fit_window};
 use rankscope_clock::nodes::{Solution, SolveOptions, solve};
 use rankscope_clock::simulate::SimClock;
-use rankscope_clock::{Edge, EdgeFit, EdgeRecord, HostInstant, LinkCounts, NodeId, NodeWindow, Rng, StampSource};
+use rankscope_clock::{Edge, EdgeFit, EdgeRecord, HostInstant, LinkCounts, NodeId, NodeWindow, Rng, StampSource, Transport};
 use rankscope_time::{Rate, Span};
 
 use super::outcome::quantile;
@@ -79,6 +79,7 @@ impl Run {
                 events: found.events,
                 counts: LinkCounts { complete: EXCHANGES, filtered: found.filtered, ..LinkCounts::default() },
                 stamps: StampSource::Kernel,
+                transport: Transport::default(),
             });
         }
         let windows = [0, 1, 2].map(|node| self.window(node, window, &records));

@@ -4,7 +4,7 @@ use rankscope_clock::fit::{Estimator, FitOptions};
 use rankscope_clock::nodes::SolveOptions;
 use rankscope_clock::session::wire::{self, Header, Kind, Reject, Value};
 use rankscope_clock::session::{Input, Key, Now, Output, Session, SessionSettings, Stamp};
-use rankscope_clock::{Edge, HostInstant, MonotonicInstant, NodeId, StampSource};
+use rankscope_clock::{Edge, HostInstant, MonotonicInstant, NodeId, StampSource, Transport};
 
 use super::row::Row;
 
@@ -89,7 +89,7 @@ impl Node {
     /// Hands in a packet. Returns how many it sends for it.
     fn feed(&mut self, bytes: &[u8]) -> usize {
         let received = Some(Stamp { at: self.now.host, source: StampSource::Kernel });
-        self.session.handle(self.now, Input::Datagram { socket: None, received, bytes });
+        self.session.handle(self.now, Input::Packet { socket: None, over: Transport::Udp, received, bytes });
         self.drain()
     }
 
@@ -99,7 +99,7 @@ impl Node {
             match self.session.poll() {
                 Output::Transmit { .. } => sent += 1,
                 Output::Wake(_) | Output::Stopped => return sent,
-                Output::Window(_) | Output::Solved { .. } | Output::Clock { .. } => {}
+                Output::Window(_) | Output::Solved { .. } | Output::Clock { .. } | Output::Rerouted { .. } => {}
             }
         }
     }

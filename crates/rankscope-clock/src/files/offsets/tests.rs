@@ -28,13 +28,14 @@ fn estimates() -> impl Strategy<Value = NodeEstimate> {
 }
 
 fn rows() -> impl Strategy<Value = OffsetRow> {
-    (any::<u64>(), any::<u64>(), 0..60_000_000_000i64, estimates(), any::<bool>()).prop_map(
-        |(round, window_id, window_ns, estimate, reachable)| OffsetRow {
+    (any::<u64>(), any::<u64>(), 0..60_000_000_000i64, estimates(), any::<(bool, bool)>()).prop_map(
+        |(round, window_id, window_ns, estimate, (reachable, over_tcp))| OffsetRow {
             round,
             window_id,
             window: Span::from_nanos(window_ns),
             node: estimate.node,
             estimate: reachable.then_some(estimate),
+            over_tcp,
         },
     )
 }

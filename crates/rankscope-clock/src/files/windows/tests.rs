@@ -62,8 +62,9 @@ fn events() -> impl Strategy<Value = ClockEvent> {
 fn records(src: NodeId) -> impl Strategy<Value = EdgeRecord> {
     let sources = prop_oneof![Just(StampSource::Hardware), Just(StampSource::Kernel), Just(StampSource::User)];
     let counts = prop::collection::vec(0u32..2_000_000_000, 7);
-    let parts = (any::<u32>(), prop::collection::vec(fits(), 0..3), prop::collection::vec(events(), 0..2), counts, sources);
-    parts.prop_map(move |(dst, fits, events, counts, stamps)| EdgeRecord {
+    let carried = (sources, prop_oneof![Just(Transport::Udp), Just(Transport::Tcp)]);
+    let parts = (any::<u32>(), prop::collection::vec(fits(), 0..3), prop::collection::vec(events(), 0..2), counts, carried);
+    parts.prop_map(move |(dst, fits, events, counts, (stamps, transport))| EdgeRecord {
         edge: Edge { src, dst: NodeId(dst) },
         fits,
         events,
@@ -77,6 +78,7 @@ fn records(src: NodeId) -> impl Strategy<Value = EdgeRecord> {
             filtered: counts[6],
         },
         stamps,
+        transport,
     })
 }
 
@@ -251,6 +253,7 @@ fn a_stepped_edge_shows_the_origin_its_better_half() {
             events: Vec::new(),
             counts: LinkCounts::default(),
             stamps: StampSource::Kernel,
+            transport: Transport::Udp,
         }],
     };
     let row: serde_json::Value = serde_json::from_str(&encode_window(&window)).unwrap();

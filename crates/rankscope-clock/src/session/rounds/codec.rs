@@ -6,7 +6,9 @@
 use rankscope_time::Span;
 
 use crate::nodes::NodeEstimate;
-use crate::{ClockEvent, Edge, EdgeFit, EdgeRecord, HostInstant, Interval, LinkCounts, NoFit, NodeId, NodeWindow, StampSource};
+use crate::{
+    ClockEvent, Edge, EdgeFit, EdgeRecord, HostInstant, Interval, LinkCounts, NoFit, NodeId, NodeWindow, StampSource, Transport,
+};
 
 /// Bytes to read from.
 pub(super) struct Reader<'a>(pub(super) &'a [u8]);
@@ -111,7 +113,7 @@ pub(super) fn read_window(bytes: &[u8]) -> Option<NodeWindow> {
 fn write_edge(out: &mut Vec<u8>, record: &EdgeRecord) {
     put_u32(out, record.edge.src.0);
     put_u32(out, record.edge.dst.0);
-    out.push(record.stamps as u8);
+    out.push(record.stamps as u8 | (record.transport as u8) << TRANSPORT_BIT);
     let LinkCounts { complete, lost_forward, lost_reverse, reordered, duplicated, unstamped, filtered } = record.counts;
     for count in [complete, lost_forward, lost_reverse, reordered, duplicated, unstamped, filtered] {
         put_u32(out, count);
@@ -135,9 +137,14 @@ fn write_edge(out: &mut Vec<u8>, record: &EdgeRecord) {
 const EDGE_LEAST: usize = 9 + 7 * 4 + 8;
 const EVENT_LEN: usize = 17;
 
+/// Stamps and transport share a byte.
+const TRANSPORT_BIT: u8 = 2;
+
 fn read_edge(reader: &mut Reader) -> Option<EdgeRecord> {
     let edge = Edge { src: NodeId(reader.u32()?), dst: NodeId(reader.u32()?) };
-    let stamps = match reader.u8()? {
+    let source = reader.u8()?;
+    let transport = if source & 1 << TRANSPORT_BIT == 0 { Transport::Udp } else { Transport::Tcp };
+    let stamps = match source & !(1 << TRANSPORT_BIT) {
         0 => StampSource::Hardware,
         1 => StampSource::Kernel,
         2 => StampSource::User,
@@ -158,7 +165,7 @@ fn read_edge(reader: &mut Reader) -> Option<EdgeRecord> {
         1 => Some(ClockEvent::RateChange { at: reader.instant()?, by_ppb: reader.float()? }),
         _ => None,
     })?;
-    Some(EdgeRecord { edge, fits, events, counts, stamps })
+    Some(EdgeRecord { edge, fits, events, counts, stamps, transport })
 }
 
 fn write_fit(out: &mut Vec<u8>, fit: &Result<EdgeFit, NoFit>) {

@@ -7,12 +7,12 @@
 pub(crate) mod estimate;
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use rankscope_clock::nodes::{NodeEstimate, Solution};
 use rankscope_clock::session::{Destination, Input, Key, Now, Output, Packet, Session, SessionSettings, Stamp, Token, wire};
 use rankscope_clock::simulate::SimClock;
-use rankscope_clock::{Edge, HostInstant, MonotonicInstant, NodeId, NodeWindow, Rng, StampSource};
+use rankscope_clock::{Edge, HostInstant, MonotonicInstant, NodeId, NodeWindow, Rng, StampSource, Transport};
 use rankscope_time::{Rate, Span};
 
 pub(crate) const MS: i64 = 1_000_000;
@@ -40,6 +40,7 @@ pub(crate) struct Weather {
 pub(crate) struct Sent {
     pub(crate) at_ns: i64,
     pub(crate) from: usize,
+    pub(crate) over: Transport,
     pub(crate) bytes: Packet,
 }
 
@@ -57,8 +58,8 @@ pub(crate) struct Host {
 }
 
 enum Event {
-    Deliver { to: usize, bytes: Packet },
-    Departed { node: usize, life: u32, token: Token, at_ns: i64 },
+    Deliver { to: usize, over: Transport, bytes: Packet },
+    Departed { node: usize, life: u32, token: Token, stamp: Stamp },
     Wake { node: usize, life: u32 },
 }
 
@@ -91,6 +92,10 @@ pub(crate) struct Network {
     pub(crate) weather: Weather,
     /// Which side of a partition each host is on.
     pub(crate) side: Vec<u32>,
+    /// Pairs whose datagrams are dropped, from whom to whom.
+    pub(crate) filtered: BTreeSet<(usize, usize)>,
+    /// Of every stream, when its last segment arrives: the next does not overtake it.
+    streams: BTreeMap<(usize, usize), i64>,
     /// Sees every packet as it leaves, and says whether it goes on its way.
     pub(crate) tap: Box<dyn FnMut(&Sent) -> bool>,
     /// How late a driver wakes up.
@@ -150,6 +155,8 @@ impl Network {
             hosts: hosts.collect(),
             weather: Weather::default(),
             side: vec![0; nodes as usize],
+            filtered: BTreeSet::new(),
+            streams: BTreeMap::new(),
             tap: Box::new(|_| true),
             wake_late_ns: 0,
             keep_history: true,
@@ -220,11 +227,11 @@ impl Network {
 
     fn happen(&mut self, event: Event) {
         match event {
-            Event::Deliver { to, bytes } => {
-                self.inject(to, &bytes);
+            Event::Deliver { to, over, bytes } => {
+                let received = Some(self.stamp(to, self.now_ns, over));
+                self.handle(to, Input::Packet { socket: None, over, received, bytes: &bytes });
             }
-            Event::Departed { node, life, token, at_ns } if self.hosts[node].life == life => {
-                let stamp = self.stamp(node, at_ns);
+            Event::Departed { node, life, token, stamp } if self.hosts[node].life == life => {
                 self.handle(node, Input::Sent { token, stamp });
             }
             Event::Wake { node, life } if self.hosts[node].life == life && self.hosts[node].wake <= self.now_ns => {
@@ -242,13 +249,17 @@ impl Network {
 
     /// The same, on the socket of an edge.
     pub(crate) fn inject_on(&mut self, node: usize, socket: Option<Edge>, bytes: &[u8]) {
-        let received = self.stamp(node, self.now_ns);
-        self.handle(node, Input::Datagram { socket, received: Some(received), bytes });
+        let received = Some(self.stamp(node, self.now_ns, Transport::Udp));
+        self.handle(node, Input::Packet { socket, over: Transport::Udp, received, bytes });
     }
 
-    fn stamp(&mut self, node: usize, at_ns: i64) -> Stamp {
+    fn stamp(&mut self, node: usize, at_ns: i64, over: Transport) -> Stamp {
         let at = HostInstant::from_nanos_since_epoch(self.hosts[node].clock.local_ns(EPOCH_NS + at_ns));
-        Stamp { at, source: StampSource::Kernel }
+        let source = match over {
+            Transport::Udp => StampSource::Kernel,
+            Transport::Tcp => StampSource::User,
+        };
+        Stamp { at, source }
     }
 
     fn handle(&mut self, node: usize, input: Input) {
@@ -265,11 +276,11 @@ impl Network {
             let output = session.poll();
             let host = &mut self.hosts[node];
             match output {
-                Output::Transmit { to, token, bytes } => self.transmit(node, to, token, bytes),
+                Output::Transmit { to, over, token, bytes } => self.transmit(node, to, over, token, bytes),
                 Output::Window(window) if self.keep_history => host.windows.push((self.now_ns, window)),
                 Output::Solved { round, solution } if self.keep_history => host.solved.push((self.now_ns, round, solution)),
                 Output::Clock { round, estimate } if self.keep_history => host.clocks.push((self.now_ns, round, estimate)),
-                Output::Window(_) | Output::Solved { .. } | Output::Clock { .. } => {}
+                Output::Window(_) | Output::Solved { .. } | Output::Clock { .. } | Output::Rerouted { .. } => {}
                 Output::Wake(at) => {
                     let at_ns = at.nanos_since_epoch().max(self.now_ns) + self.wake_late_ns;
                     if at_ns < host.wake {
@@ -287,8 +298,8 @@ impl Network {
         }
     }
 
-    fn transmit(&mut self, from: usize, destination: Destination, token: Option<Token>, bytes: Packet) {
-        let sent = Sent { at_ns: self.now_ns, from, bytes };
+    fn transmit(&mut self, from: usize, destination: Destination, over: Transport, token: Option<Token>, bytes: Packet) {
+        let sent = Sent { at_ns: self.now_ns, from, over, bytes };
         let passes = (self.tap)(&sent);
         let bytes = sent.bytes;
         let to = match destination {
@@ -296,6 +307,9 @@ impl Network {
             Destination::Prober(edge) => edge.src.0 as usize,
             Destination::Control(node) => node.0 as usize,
         };
+        if over == Transport::Tcp {
+            return self.write(from, to, token, passes, bytes);
+        }
         // Between the program and the wire.
         let left_ns = self.now_ns + 2_000 + self.rng.below(500) as i64;
         if let Some(token) = token
@@ -303,19 +317,40 @@ impl Network {
         {
             let life = self.hosts[from].life;
             let told_ns = left_ns + 5_000 + self.rng.below(20_000) as i64;
-            self.schedule(told_ns, Event::Departed { node: from, life, token, at_ns: left_ns });
+            let stamp = self.stamp(from, left_ns, over);
+            self.schedule(told_ns, Event::Departed { node: from, life, token, stamp });
         }
         let is_control = matches!(destination, Destination::Control(_));
         let loss = if is_control { self.weather.control_loss } else { self.weather.probe_loss };
         let copies = if self.rng.unit() < self.weather.duplicates { 2 } else { 1 };
         for _ in 0..copies {
-            if !passes || self.side[from] != self.side[to] || self.rng.unit() < loss {
+            if !passes || self.side[from] != self.side[to] || self.filtered.contains(&(from, to)) || self.rng.unit() < loss {
                 continue;
             }
             let held_ns = if self.rng.unit() < self.weather.reordering { MS } else { 0 };
             let delay_ns = 20_000 + (self.rng.exponential() * 5_000.0) as i64 + held_ns;
-            self.schedule(left_ns + delay_ns, Event::Deliver { to, bytes: bytes.clone() });
+            self.schedule(left_ns + delay_ns, Event::Deliver { to, over, bytes: bytes.clone() });
         }
+    }
+
+    /// A segment of a stream: stamped by the program before the kernel has it, sent again after a fifth of a second where it is lost,
+    /// read when the receiver wakes, and never before the one that was written before it.
+    fn write(&mut self, from: usize, to: usize, token: Option<Token>, passes: bool, bytes: Packet) {
+        if let Some(token) = token {
+            let (life, stamp) = (self.hosts[from].life, self.stamp(from, self.now_ns, Transport::Tcp));
+            self.schedule(self.now_ns, Event::Departed { node: from, life, token, stamp });
+        }
+        if !passes || self.side[from] != self.side[to] || self.hosts[to].session.is_none() {
+            return;
+        }
+        let mut delay_ns = 30_000 + (self.rng.exponential() * 20_000.0) as i64 + self.rng.below(800_000) as i64;
+        while self.rng.unit() < self.weather.probe_loss {
+            delay_ns += 200 * MS;
+        }
+        let last_ns = self.streams.get(&(from, to)).copied().unwrap_or(0);
+        let arrives_ns = last_ns.max(self.now_ns + delay_ns);
+        self.streams.insert((from, to), arrives_ns);
+        self.schedule(arrives_ns, Event::Deliver { to, over: Transport::Tcp, bytes });
     }
 
     fn schedule(&mut self, at_ns: i64, event: Event) {

@@ -4,7 +4,7 @@
 
 use rankscope_clock::graph::Topology;
 use rankscope_clock::{
-    ClockEvent, Edge, EdgeFit, EdgeRecord, HostInstant, Interval, LinkCounts, NodeId, NodeWindow, Rng, StampSource,
+    ClockEvent, Edge, EdgeFit, EdgeRecord, HostInstant, Interval, LinkCounts, NodeId, NodeWindow, Rng, StampSource, Transport,
 };
 use rankscope_time::Span;
 
@@ -117,7 +117,14 @@ impl Job {
             degraded: false,
         };
         let counts = LinkCounts { complete: 1_000, ..LinkCounts::default() };
-        EdgeRecord { edge, fits: vec![Ok(fit)], events: Vec::new(), counts, stamps: StampSource::Kernel }
+        EdgeRecord {
+            edge,
+            fits: vec![Ok(fit)],
+            events: Vec::new(),
+            counts,
+            stamps: StampSource::Kernel,
+            transport: Transport::Udp,
+        }
     }
 }
 

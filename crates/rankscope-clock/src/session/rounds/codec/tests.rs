@@ -63,11 +63,12 @@ fn records() -> impl Strategy<Value = EdgeRecord> {
     ];
     let source = prop_oneof![Just(StampSource::Hardware), Just(StampSource::Kernel), Just(StampSource::User)];
     let lists = (prop::collection::vec(fits(), 0..4), prop::collection::vec(event, 0..4));
-    (any::<(u32, u32)>(), lists, prop::array::uniform7(any::<u32>()), source).prop_map(
-        |((src, dst), (fits, events), counts, stamps)| {
+    let transport = prop_oneof![Just(Transport::Udp), Just(Transport::Tcp)];
+    (any::<(u32, u32)>(), lists, prop::array::uniform7(any::<u32>()), (source, transport)).prop_map(
+        |((src, dst), (fits, events), counts, (stamps, transport))| {
             let [complete, lost_forward, lost_reverse, reordered, duplicated, unstamped, filtered] = counts;
             let counts = LinkCounts { complete, lost_forward, lost_reverse, reordered, duplicated, unstamped, filtered };
-            EdgeRecord { edge: Edge { src: NodeId(src), dst: NodeId(dst) }, fits, events, counts, stamps }
+            EdgeRecord { edge: Edge { src: NodeId(src), dst: NodeId(dst) }, fits, events, counts, stamps, transport }
         },
     )
 }
