@@ -41,8 +41,10 @@ pub struct ClockSettings {
     pub port_base: u16,
     /// UDP port of node 0's control messages; 0 takes any.
     pub control_port: u16,
-    /// How long to try to connect before an edge is reported as failed.
+    /// How long to try to connect before an edge is reported as failed, and tried over TCP.
     pub handshake_timeout: Duration,
+    /// What carries packets.
+    pub transport: Transport,
     /// Where nodes find each other, as written.
     pub rendezvous: Option<String>,
     /// This node.
@@ -101,6 +103,17 @@ pub enum PortMode {
     PerEdge,
 }
 
+/// What carries packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// UDP, and TCP where that is not answered.
+    Auto,
+    /// UDP alone.
+    Udp,
+    /// TCP alone.
+    Tcp,
+}
+
 /// How the line of an edge is fitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Estimator {
@@ -143,6 +156,11 @@ impl ClockSettings {
             port_base: required(settings, Key::PortBase),
             control_port: required(settings, Key::ControlPort),
             handshake_timeout: duration(settings, Key::HandshakeTimeout),
+            transport: match chosen(settings, Key::Transport) {
+                "udp" => Transport::Udp,
+                "tcp" => Transport::Tcp,
+                _ => Transport::Auto,
+            },
             rendezvous: text(settings, Key::Rendezvous),
             rank: integer(settings, Key::Rank),
             num_nodes: integer(settings, Key::NumNodes),

@@ -33,7 +33,7 @@ mod table;
 mod template;
 mod value;
 
-pub use clock::{ClockSettings, Estimator, PortMode, Scheduling, Topology};
+pub use clock::{ClockSettings, Estimator, PortMode, Scheduling, Topology, Transport};
 pub use complaint::Complaint;
 pub use document::document;
 pub use layers::{ConfigFile, ResolvedValue, Settings, Sources, config_file, resolve};

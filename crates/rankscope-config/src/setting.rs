@@ -24,6 +24,7 @@ pub enum Key {
     PortBase,
     ControlPort,
     HandshakeTimeout,
+    Transport,
     Rendezvous,
     Rank,
     NumNodes,

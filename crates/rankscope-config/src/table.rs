@@ -179,7 +179,15 @@ pub const SETTINGS: &[Setting] = &[
         "network",
         time(Unit::Seconds, S, 600 * S),
         Some("30"),
-        "How long to try to connect before an edge is reported as failed.",
+        "How long to try to connect before an edge is reported as failed, and tried over TCP.",
+    ),
+    row(
+        Key::Transport,
+        "transport",
+        "network",
+        Kind::Choice(&[("auto", &[]), ("udp", &[]), ("tcp", &[])]),
+        Some("auto"),
+        "What carries packets: UDP, and TCP between nodes whose UDP packets are not answered within handshake-timeout-s; UDP alone; or TCP alone, which is less exact.",
     ),
     row(
         Key::Rendezvous,

@@ -10,7 +10,9 @@ use std::collections::BTreeSet;
 use rankscope_clock::fit::{Estimator, FitOptions, WindowFit};
 use rankscope_clock::nodes::{Solution, SolveOptions};
 use rankscope_clock::session::wire::sign;
-use rankscope_clock::session::{Destination, Input, Key, Now, Output, Packet, Session, SessionSettings, Stamp, Token};
+use rankscope_clock::session::{
+    Destination, Input, Key, Now, Output, Packet, Session, SessionSettings, Stamp, Token, Transports,
+};
 use rankscope_clock::{
     Edge, EdgeFit, Exchange, HostInstant, MonotonicInstant, NoFit, NodeId, NodeWindow, StampSource, Transport,
 };
@@ -201,6 +203,7 @@ fn settings(node: u32) -> SessionSettings {
     let fit = FitOptions::usual(Estimator::Band).with_skew_max(skew_max).with_exchanges_min(2);
     let solve = SolveOptions::for_reference(NodeId(0)).with_pairs_min(2);
     let mut settings = SessionSettings::new(NodeId(node), edges.to_vec(), 1, key(), fit, solve);
+    settings.transports = Transports::UdpThenTcp;
     // The list is about the session; what it finds must not depend on the estimators' state of health.
     settings.fit = no_fit;
     settings.solve = no_solution;

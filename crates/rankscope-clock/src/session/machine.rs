@@ -154,6 +154,9 @@ impl Session {
         bytes: &[u8],
     ) -> Result<(), Reject> {
         let Opened { header, values, body } = self.out.open(bytes)?;
+        if !self.out.reach.allows(over) {
+            return Err(Reject::Transport);
+        }
         if header.kind == Kind::Control {
             return self.receive_control(now, &header, over, body);
         }

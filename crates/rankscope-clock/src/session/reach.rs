@@ -28,6 +28,15 @@ impl Reach {
         self.allowed
     }
 
+    /// Whether packets that came over `transport` count.
+    pub(super) fn allows(&self, transport: Transport) -> bool {
+        match self.allowed {
+            Transports::Udp => transport == Transport::Udp,
+            Transports::UdpThenTcp => true,
+            Transports::Tcp => transport == Transport::Tcp,
+        }
+    }
+
     /// An edge with `node` is measured over `transport`.
     pub(super) fn note_edge(&mut self, node: NodeId, transport: Transport) {
         self.by_edge.insert(node, transport);
@@ -82,6 +91,7 @@ mod tests {
             for transport in [Transport::Udp, Transport::Tcp] {
                 reach.note_edge(NodeId(1), transport);
                 reach.note_heard(NodeId(2), transport);
+                assert_eq!(reach.allows(transport), transport == only);
                 assert_eq!([1, 2, 3].map(|node| reach.to(NodeId(node))), [only; 3]);
             }
         }

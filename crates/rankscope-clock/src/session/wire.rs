@@ -113,11 +113,13 @@ pub enum Reject {
     Body,
     /// Of a master that has been succeeded.
     Stale,
+    /// Came over a transport that this node does not use.
+    Transport,
 }
 
 impl Reject {
     /// How many reasons there are.
-    pub const COUNT: usize = Self::Stale as usize + 1;
+    pub const COUNT: usize = Self::Transport as usize + 1;
 }
 
 /// What says where a packet belongs.

@@ -232,7 +232,7 @@ impl fmt::Display for Oddity {
 }
 
 fn over_tcp(rounds: usize, of: usize) -> String {
-    format!("measured over TCP in {rounds} of {of} rounds, because UDP was not answered; the bounds are wider")
+    format!("measured over TCP instead of UDP in {rounds} of {of} rounds, so the bounds are wider")
 }
 
 /// So many are named one by one.

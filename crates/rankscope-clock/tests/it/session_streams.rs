@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use crate::network::{Network, SECOND, Weather, circle, complete};
 use rankscope_clock::fit::fit_window;
+use rankscope_clock::session::wire::Reject;
 use rankscope_clock::session::{EdgeState, SessionSettings, Transports};
 use rankscope_clock::{Edge, EdgeRecord, MonotonicInstant, NodeId, Transport};
 use rankscope_time::Span;
@@ -193,6 +194,22 @@ fn streams_alone_send_no_datagram_and_datagrams_alone_no_stream() {
         network.run_for(3 * HANDSHAKE);
         assert!(records(&network, 0).iter().all(|record| record.transport == carried));
         assert!(!records(&network, 0).is_empty());
+    }
+}
+
+#[test]
+fn who_uses_streams_alone_is_met_on_them() {
+    for only in 0..2 {
+        let mut network = Network::started(2, &complete(2), 10, |settings| {
+            either(settings);
+            if settings.node == NodeId(only) {
+                settings.transports = Transports::Tcp;
+            }
+        });
+        network.run_for(HANDSHAKE + 20 * SECOND);
+        assert_eq!(transports(&network)[0].1, Transport::Tcp);
+        let dropped = network.session(only as usize).counters().rejected(Reject::Transport);
+        assert!(only == 1 || dropped > 0, "datagrams do not count there");
     }
 }
 

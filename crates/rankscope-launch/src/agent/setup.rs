@@ -8,7 +8,7 @@ use rankscope_clock::NodeId;
 use rankscope_clock::fit::{Estimator, FitOptions};
 use rankscope_clock::graph::{PortOptions, Topology};
 use rankscope_clock::nodes::SolveOptions;
-use rankscope_clock::session::{Key, SessionSettings};
+use rankscope_clock::session::{Key, SessionSettings, Transports};
 use rankscope_clock::simulate::SimClock;
 use rankscope_config::{self as config, ClockSettings};
 use rankscope_probe::agent::{AgentOptions, Minutes, PortMode, ThreadOptions};
@@ -48,6 +48,11 @@ pub(crate) fn session(settings: &ClockSettings, node: NodeId, minutes: &Minutes)
     session.budget_bits_per_s = settings.budget_bits_per_s.unwrap_or(session.budget_bits_per_s);
     session.window = span(settings.probe_window);
     session.handshake = span(settings.handshake_timeout);
+    session.transports = match settings.transport {
+        config::Transport::Auto => Transports::UdpThenTcp,
+        config::Transport::Udp => Transports::Udp,
+        config::Transport::Tcp => Transports::Tcp,
+    };
     session
 }
 

@@ -18,9 +18,10 @@ use rankscope_time::Span;
 
 use super::endpoints::Endpoints;
 use super::files::Files;
+use super::streams::Streams;
 use super::{Event, Summary};
 use crate::clocks::HostTime;
-use crate::stamps::{PACKETS_MAX, SentId, wait};
+use crate::stamps::{PACKETS_MAX, PacketStamp, SentId, wait};
 
 /// How long a request to stop may go unseen.
 const STOP_SEEN_WITHIN: Span = Span::from_nanos(50_000_000);
@@ -38,14 +39,19 @@ pub(super) struct Driver {
     endpoints: Endpoints,
     /// For each socket, the packets sent whose stamps have not come, oldest first.
     owed: Vec<VecDeque<(SentId, Token)>>,
+    /// None where only datagrams are allowed.
+    streams: Option<Streams>,
+    /// Packets that went into streams since the session was fed last, and when.
+    streamed: Vec<(Token, PacketStamp)>,
     files: Files,
     events: SyncSender<Event>,
     stop: Arc<AtomicBool>,
     /// While probes come in, they are read once a cadence: each exchange is then answered by itself, as slowly as it was asked,
     /// and packets of both directions leave an equally awake processor. Else one way would be faster by 100 ns.
     cadence: Span,
-    /// When packets came last.
+    /// When packets came last, and how many had come then.
     last_came: MonotonicInstant,
+    counted: u64,
     /// When packets are read next, whatever else is due.
     read_due: MonotonicInstant,
     summary: Summary,
@@ -55,7 +61,7 @@ impl Driver {
     pub(super) fn new(
         settings: SessionSettings,
         mut host: HostTime,
-        endpoints: Endpoints,
+        (endpoints, streams): (Endpoints, Option<Streams>),
         files: Files,
         events: SyncSender<Event>,
         stop: Arc<AtomicBool>,
@@ -68,11 +74,14 @@ impl Driver {
             host,
             endpoints,
             owed,
+            streams,
+            streamed: Vec::new(),
             files,
             events,
             stop,
             cadence,
             last_came: now.monotonic,
+            counted: 0,
             read_due: now.monotonic,
             summary: Summary::default(),
         }
@@ -93,6 +102,8 @@ impl Driver {
             }
             self.collect_stamps();
             self.collect_packets();
+            self.collect_frames();
+            self.note_what_came();
             self.feed(Input::Tick);
             if !stopping && self.stop.load(Ordering::Relaxed) {
                 stopping = true;
@@ -117,7 +128,8 @@ impl Driver {
     fn drain(&mut self) -> Option<MonotonicInstant> {
         loop {
             match self.session.poll() {
-                Output::Transmit { to, token, bytes, .. } => self.transmit(to, token, &bytes),
+                Output::Transmit { to, over: Transport::Udp, token, bytes } => self.transmit(to, token, &bytes),
+                Output::Transmit { to, over: Transport::Tcp, token, bytes } => self.write(to, token, &bytes),
                 Output::Window(window) => {
                     let written = self.files.window(&window);
                     self.report(written);
@@ -129,7 +141,7 @@ impl Driver {
                     self.tell(Event::Solved { round, solution });
                 }
                 Output::Clock { round, estimate } => self.tell(Event::Clock { round, estimate }),
-                Output::Rerouted { .. } => {}
+                Output::Rerouted { edge, over } => self.tell(Event::Rerouted { edge, over }),
                 Output::Wake(at) => return Some(at),
                 Output::Stopped => return None,
             }
@@ -154,6 +166,18 @@ impl Driver {
         }
     }
 
+    fn write(&mut self, to: Destination, token: Option<Token>, bytes: &[u8]) {
+        let now = self.host.now().monotonic;
+        let Some(streams) = &mut self.streams else { return };
+        match streams.send(now, to, bytes) {
+            Some(stamp) => {
+                self.summary.sent_packets += 1;
+                self.streamed.extend(token.map(|token| (token, stamp)));
+            }
+            None => self.summary.unsent_packets += 1,
+        }
+    }
+
     fn rest_until(&mut self, wake: MonotonicInstant) -> io::Result<()> {
         let now = self.host.now().monotonic;
         let quiet = now - self.last_came > self.cadence + self.cadence;
@@ -165,7 +189,8 @@ impl Driver {
         };
         let left = Duration::from_nanos((wake - now).max(Span::ZERO).as_nanos() as u64);
         if quiet {
-            return wait(self.endpoints.sockets.iter().map(|endpoint| endpoint.socket.as_fd()), left);
+            let sockets = self.endpoints.sockets.iter().map(|endpoint| endpoint.socket.as_fd());
+            return wait(sockets.chain(self.streams.iter().flat_map(Streams::sources)), left);
         }
         std::thread::sleep(left);
         Ok(())
@@ -184,6 +209,12 @@ impl Driver {
     }
 
     fn collect_stamps(&mut self) {
+        for (token, left) in self.streamed.drain(..) {
+            match self.host.stamp(left) {
+                Ok(stamp) => self.session.handle(self.host.now(), Input::Sent { token, stamp }),
+                Err(_) => self.summary.unusable_stamps += 1,
+            }
+        }
         let sent = self.endpoints.sockets.iter_mut().zip(&mut self.owed);
         for (endpoint, owed) in sent.filter(|(endpoint, _)| endpoint.socket.unstamped() > 0) {
             let (session, host, unusable) = (&mut self.session, &mut self.host, &mut self.summary.unusable_stamps);
@@ -202,7 +233,6 @@ impl Driver {
     }
 
     fn collect_packets(&mut self) {
-        let before = self.summary.received_packets;
         for index in 0..self.endpoints.sockets.len() {
             let mut more = true;
             while more {
@@ -223,9 +253,28 @@ impl Driver {
                 }
             }
         }
+    }
+
+    /// Packets that came in streams. One whose first packet is not of this run is closed.
+    fn collect_frames(&mut self) {
+        let Some(streams) = &mut self.streams else { return };
+        let (session, host, summary) = (&mut self.session, &mut self.host, &mut self.summary);
+        streams.receive(host.now().monotonic, |bytes, stamp, proved| {
+            if !proved && !session.admits(bytes) {
+                return false;
+            }
+            let received = host.stamp(stamp).ok();
+            summary.unusable_stamps += u64::from(received.is_none());
+            summary.received_packets += 1;
+            session.handle(host.now(), Input::Packet { socket: None, over: Transport::Tcp, received, bytes });
+            true
+        });
+    }
+
+    fn note_what_came(&mut self) {
         let now = self.host.now().monotonic;
-        if self.summary.received_packets > before {
-            self.last_came = now;
+        if self.summary.received_packets > self.counted {
+            (self.counted, self.last_came) = (self.summary.received_packets, now);
         }
         if self.last_came == now || self.read_due <= now {
             self.read_due = now + self.cadence;

@@ -10,8 +10,9 @@ use std::net::{IpAddr, SocketAddr};
 
 use rankscope_clock::graph::keys::Neighbourhood;
 use rankscope_clock::session::Destination;
-use rankscope_clock::{Edge, NodeId};
+use rankscope_clock::{Edge, MonotonicInstant, NodeId};
 
+use super::streams::Streams;
 use crate::stamps::{SocketError, SocketOptions, StampedSocket};
 
 /// One socket, and the edge it serves if it serves one alone.
@@ -94,6 +95,24 @@ impl Endpoints {
     pub(super) fn drop_edges(&mut self) {
         self.sockets.truncate(1);
         self.routes.retain(|_, (socket, _)| *socket == 0);
+    }
+
+    /// Streams to the nodes that control packets reach, listening where those of this node come in; and what is refused. None
+    /// where there is nobody to talk to.
+    pub(super) fn streams(&self, now: MonotonicInstant) -> (Option<Streams>, Option<String>) {
+        let Some(control) = self.sockets.first() else { return (None, None) };
+        let own = control.socket.local_addr();
+        let address = |(to, (_, address)): (&Destination, &(usize, SocketAddr))| match to {
+            Destination::Control(node) => Some((*node, *address)),
+            Destination::Listener(_) | Destination::Prober(_) => None,
+        };
+        let (streams, refused) = Streams::new(own, self.routes.iter().filter_map(address).collect(), now);
+        let refused = refused.map(|error| {
+            format!(
+                "cannot listen on TCP {own}: {error}; nodes whose UDP packets do not arrive here cannot be measured over TCP"
+            )
+        });
+        (Some(streams), refused)
     }
 
     /// The socket for `to` and the address it has.

@@ -9,6 +9,7 @@ mod files;
 mod journal;
 mod meeting;
 mod minutes;
+mod streams;
 mod thread;
 
 pub use endpoints::Endpoints;
@@ -25,8 +26,8 @@ use std::thread::JoinHandle;
 
 use rankscope_clock::files::WindowsHeader;
 use rankscope_clock::nodes::{NodeEstimate, Solution};
-use rankscope_clock::session::{Counters, Session, SessionSettings};
-use rankscope_clock::{ClockEvent, NodeWindow};
+use rankscope_clock::session::{Counters, Session, SessionSettings, Transports};
+use rankscope_clock::{ClockEvent, Edge, NodeWindow, Transport};
 
 use crate::clocks::phc::{Phc, PhcError};
 use crate::clocks::{Clock, HostTime, HostTimeOptions};
@@ -70,6 +71,13 @@ pub enum Event {
         round: u64,
         /// This node.
         estimate: NodeEstimate,
+    },
+    /// An edge that begins here is measured over another transport from now on.
+    Rerouted {
+        /// Which edge.
+        edge: Edge,
+        /// The new one.
+        over: Transport,
     },
     /// A time daemon stepped or steered this host's wall clock. The host clock has none of it.
     Steered(ClockEvent),
@@ -163,12 +171,16 @@ impl Agent {
         let stop = options.stop;
         let (sender, events) = sync_channel(EVENTS_MAX);
         let asked = stop.clone();
+        let (streams, refused) = match session.transports {
+            Transports::Udp => (None, None),
+            Transports::UdpThenTcp | Transports::Tcp => endpoints.streams(host.now().monotonic),
+        };
         let thread = std::thread::Builder::new().name("rankscope-clock".to_owned()).spawn(move || {
-            for text in thread::prepare(options.thread) {
+            for text in thread::prepare(options.thread).into_iter().chain(refused) {
                 // The channel is empty yet.
                 let _ = sender.try_send(Event::Trouble(text));
             }
-            Driver::new(session, host, endpoints, files, sender, asked).run()
+            Driver::new(session, host, (endpoints, streams), files, sender, asked).run()
         });
         Ok(Self { stop, thread: thread.map_err(StartError::Thread)?, events })
     }

@@ -13,12 +13,14 @@ mod ids;
 mod poll;
 mod self_test;
 mod socket;
+mod stream;
 
 pub(crate) use batch::PACKETS_MAX;
 pub use capability::{Capability, switch_on};
 pub use poll::wait;
 pub use self_test::{LoopbackReport, self_test};
 pub use socket::{Received, SentId, SocketError, SocketOptions, StampedSocket, Stamping};
+pub use stream::{StreamReceiver, StreamSender};
 
 /// When a packet passed, on the clock that stamped it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

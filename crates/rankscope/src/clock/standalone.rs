@@ -5,6 +5,7 @@ use crate::exit::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use rankscope_clock::Transport;
 use rankscope_config::ClockSettings;
 use rankscope_launch::Error;
 use rankscope_launch::agent::{Measured, Neighbours, Progress, standalone};
@@ -107,6 +108,7 @@ fn document(measured: &Measured) -> Value {
             "bound_lo_ns": fit.bound.lo.as_nanos(), "bound_hi_ns": fit.bound.hi.as_nanos(),
             "rtt_min_ns": fit.rtt_min.as_nanos(), "pairs": counts.complete,
             "lost": counts.lost_forward + counts.lost_reverse, "degraded": fit.degraded,
+            "transport": of.record.transport.to_string().to_lowercase(),
         })
     });
     let nodes = measured.nodes().into_iter().map(|node| {
@@ -127,8 +129,9 @@ fn document(measured: &Measured) -> Value {
 fn drawn(measured: &Measured) -> String {
     let edges = measured.edges.iter().map(|(edge, of)| {
         let (fit, counts) = (&of.fit, &of.record.counts);
+        let over = if of.record.transport == Transport::Tcp { " (TCP)" } else { "" };
         vec![
-            edge.to_string(),
+            format!("{edge}{over}"),
             of.windows.to_string(),
             fit.offset.as_nanos().to_string(),
             format!("{:+.1}", fit.skew_ppb),

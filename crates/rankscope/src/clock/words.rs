@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use rankscope_clock::ClockEvent;
 use rankscope_clock::nodes::NodeEstimate;
 use rankscope_clock::session::wire::Reject;
+use rankscope_clock::{ClockEvent, Transport};
 use rankscope_launch::agent::Progress;
 use rankscope_probe::agent::{Event, Summary};
 
@@ -59,6 +59,12 @@ fn event(event: &Event) -> Option<String> {
         Event::Steered(ClockEvent::Step { size, .. }) => {
             Some(format!("the wall clock of this host was stepped by {} ns; the measurement is not affected", size.as_nanos()))
         }
+        Event::Rerouted { edge, over: Transport::Tcp } => {
+            Some(format!("edge {edge}: node {} does not answer over UDP and is measured over TCP, with wider bounds", edge.dst))
+        }
+        Event::Rerouted { edge, over: Transport::Udp } => {
+            Some(format!("edge {edge}: node {} answers over UDP again", edge.dst))
+        }
         Event::Trouble(text) => Some(format!("rankscope: {text}")),
         Event::Window(_) | Event::Steered(ClockEvent::RateChange { .. }) => None,
     }
@@ -85,8 +91,9 @@ fn farewell(summary: &Summary, elapsed: Duration) -> String {
         "stopped after {seconds:.1} s: {} windows, {} packets sent ({kbit_per_s:.0} kbit/s), {} received",
         summary.session.windows, summary.sent_packets, summary.received_packets
     );
-    // Packets of a session that is over are what every start and stop leaves on the way.
-    let rejected = summary.session.rejected_in_all() - summary.session.rejected(Reject::Session);
+    // Packets of a session that is over are what every start and stop leaves on the way, and peers ask over what is not used here.
+    let ours = [Reject::Session, Reject::Transport].map(|reason| summary.session.rejected(reason));
+    let rejected = summary.session.rejected_in_all() - ours.iter().sum::<u64>();
     for (count, what) in [
         (rejected, "foreign or forged packets dropped"),
         (summary.unusable_stamps, "packets without a usable timestamp"),

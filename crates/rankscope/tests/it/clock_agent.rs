@@ -56,6 +56,50 @@ fn two_terminals_measure_a_bent_clock() {
 }
 
 #[test]
+fn a_node_that_udp_does_not_reach_is_measured_over_tcp() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().display().to_string();
+    let addresses = addresses(2);
+    let now_ns = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos();
+    let bend = format!("offset-ns=-70000000,skew-ppb=-30000,origin-ns={now_ns}");
+    // The second takes no notice of datagrams, as a filter in front of it would have it.
+    let (test_clock, shift) = (format!("test-clock={bend}"), format!("test-clock-shift-ns={now_ns}"));
+    let settings = [vec!["handshake-timeout-s=1", &shift], vec!["transport=tcp", &test_clock, &shift]];
+    let agents = settings.iter().enumerate().map(|(node, settings)| {
+        let mut command =
+            command(&["clock", "standalone", "--rank", &node.to_string(), "--addresses", &addresses, "--out", &out]);
+        command.args(["--duration-sec", "6", "--probe-window-s", "0.5", "--format", "json"]);
+        Running::start({
+            command.args(settings.iter().flat_map(|setting| ["--set", setting]));
+            command
+        })
+    });
+    let documents = agents.collect::<Vec<_>>().into_iter().map(|running| {
+        let output = running.ended();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice::<Value>(&output.stdout).expect("one JSON document")
+    });
+    let documents: Vec<Value> = documents.collect();
+    let edges: Vec<&Value> = documents.iter().flat_map(|document| document["edges"].as_array().unwrap()).collect();
+    assert!(!edges.is_empty() && edges.iter().all(|edge| edge["transport"] == "tcp"), "{edges:?}");
+    let mut bend: SimClock = bend.parse().unwrap();
+    for document in &documents {
+        let node = document["nodes"].as_array().unwrap().iter().find(|node| node["node"] == 1).expect("node 1 was placed");
+        let field = |name: &str| node[name].as_i64().unwrap_or_else(|| panic!("{name} in {node}"));
+        let truth_ns = field("at_ns") - bend.true_ns(field("at_ns"));
+        // Twice what the clock of stamps is known to.
+        let (lo_ns, hi_ns) = (field("bound_lo_ns") - 2_000, field("bound_hi_ns") + 2_000);
+        assert!((lo_ns..=hi_ns).contains(&truth_ns), "{truth_ns} in {node}");
+        assert!(hi_ns - lo_ns < 20_000_000, "a bound that says something: {node}");
+    }
+    for verb in ["solve", "show"] {
+        let output = command(&["clock", verb, &out, "--format", "json"]).output().unwrap();
+        let document: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
+        assert!(document["notes"].to_string().contains("measured over TCP instead of UDP"), "{verb}: {}", document["notes"]);
+    }
+}
+
+#[test]
 fn the_killed_leave_whole_lines_and_the_others_go_on() {
     let mut fleet = Fleet::start(3, &[]);
     fleet.wait_for("windows of all nodes", |fleet| (0..3).all(|node| fleet.fitted(node) >= 2));
