@@ -20,6 +20,8 @@ pub(crate) enum Fault {
     Partition,
     /// Every node loses 30 % of the control packets that come in.
     DropControl,
+    /// No UDP comes in at any node.
+    FilterUdp,
 }
 
 impl Fault {
@@ -32,13 +34,14 @@ impl Fault {
             Self::Restart => "restart",
             Self::Partition => "partition",
             Self::DropControl => "drop-control",
+            Self::FilterUdp => "filter-udp",
         }
     }
 
     /// The program that does it, where that is not always needed.
     pub(crate) fn tool(self) -> Option<&'static str> {
         match self {
-            Self::None | Self::KillNode | Self::KillMaster | Self::Restart => None,
+            Self::None | Self::KillNode | Self::KillMaster | Self::Restart | Self::FilterUdp => None,
             Self::Partition | Self::DropControl => Some("nft"),
         }
     }
@@ -62,6 +65,7 @@ impl Fault {
             Self::KillMaster => agents.kill(0),
             Self::Partition => filter(last, "drop"),
             Self::DropControl => (0..network.nodes).try_for_each(|node| filter(node, CONTROL_DROP)),
+            Self::FilterUdp => (0..network.nodes).try_for_each(lose_udp),
         }
     }
 
@@ -73,6 +77,7 @@ impl Fault {
             Self::Restart => agents.begin(last),
             Self::Partition => unfilter(last),
             Self::DropControl => (0..network.nodes).try_for_each(unfilter),
+            Self::FilterUdp => (0..network.nodes).try_for_each(|node| Network::within(node, "ip rule del pref 1").map(drop)),
         }
     }
 }
@@ -89,6 +94,13 @@ fn filter(node: u32, rule: &str) -> Result<()> {
         Network::within(node, "nft add rule inet rig out drop")?;
     }
     Ok(())
+}
+
+/// Routes all UDP that comes in to nowhere, which needs no firewall: before the rule that delivers, which is moved behind it.
+fn lose_udp(node: u32) -> Result<()> {
+    Network::within(node, "ip rule add pref 2 lookup local")?;
+    Network::within(node, "ip rule del pref 0")?;
+    Network::within(node, "ip rule add pref 1 iif eth0 ipproto udp blackhole").map(drop)
 }
 
 fn unfilter(node: u32) -> Result<()> {
