@@ -46,9 +46,12 @@ impl Tally {
 }
 
 impl Collected {
-    /// A new session counts from zero on both ends.
+    /// A new session counts from zero on both ends. Its process may keep another host clock, by so little that no packet shows it:
+    /// what was measured of the one before is not mixed into its line.
     pub(super) fn begin_session(&mut self) {
         self.count_losses();
+        self.exchanges.clear();
+        self.counts.complete = 0;
         (self.forward, self.reverse) = (Tally::default(), Tally::default());
         (self.sent, self.got) = (0, 0);
         (self.last, self.reported) = (LinkReport::default(), false);

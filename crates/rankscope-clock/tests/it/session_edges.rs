@@ -101,6 +101,21 @@ fn a_restarted_end_is_met_again_and_loses_one_window_at_most() {
 }
 
 #[test]
+fn no_line_holds_packets_of_two_processes() {
+    for into_window_ms in [500, 1_900, 3_000] {
+        let mut network = Network::started(2, &complete(2), 11, |settings| settings.budget_bits_per_s = 200_000);
+        network.run_for(8 * SECOND + into_window_ms * MS);
+        network.kill(0);
+        network.start(0);
+        let (restarted_ns, restarted) = (network.now_ns, network.now(1).host);
+        network.run_for(12 * SECOND);
+        let after = network.hosts[1].windows.iter().filter(|(at, _)| *at > restarted_ns);
+        let fits: Vec<_> = after.flat_map(|(_, window)| window.edges[0].fits.iter().flatten()).collect();
+        assert!(fits.len() >= 2 && fits.iter().all(|fit| fit.start > restarted), "{fits:?}");
+    }
+}
+
+#[test]
 fn cadence_and_spacing_are_what_is_configured() {
     let nanos = Span::from_nanos;
     for (cadence_us, spacing_us, budget) in [(800, 100, 1_000_000), (400, 50, 0), (2000, 200, 300_000)] {

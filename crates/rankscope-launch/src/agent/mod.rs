@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use rankscope_clock::NodeId;
 use rankscope_config::ClockSettings;
-use rankscope_probe::agent::{Agent, Agreement, Event, MeetingOptions, Minutes, Summary, alone, meet, reopen};
+use rankscope_probe::agent::{Agent, Agreement, Event, HostConstant, MeetingOptions, Minutes, Summary, alone, meet, reopen};
 use rankscope_probe::clocks::phc::Phc;
 use rankscope_probe::key::SharedKey;
 use rankscope_probe::launch::Launch;
@@ -167,11 +167,12 @@ fn measure(
     tell: &mut dyn FnMut(Progress<'_>),
 ) -> Result<(), Error> {
     let settings = &request.settings;
-    let Met { agreement, card, server, minutes } = met;
+    let Met { agreement, card, server, minutes, constant } = met;
     let session = setup::session(settings, who.node, &agreement.minutes);
     let mut options = setup::agent(settings, stop)?;
     options.run_id = Some(who.run_id.clone());
     options.card = card;
+    options.host.shift = options.host.shift.or(Some(constant.shift()));
     tell(Progress::Measuring {
         node: who.node,
         num_nodes: who.num_nodes,
@@ -215,12 +216,14 @@ struct Met {
     server: Option<StoreServer>,
     /// Where the agreement is kept.
     minutes: Option<PathBuf>,
+    /// What the host clock adds to the raw clock, also when it is started again.
+    constant: HostConstant,
 }
 
 impl Met {
     /// The one node of a job listens nowhere.
     fn nobody() -> Result<Self, Error> {
-        Ok(Self { agreement: alone()?, card: None, server: None, minutes: None })
+        Ok(Self { agreement: alone()?, card: None, server: None, minutes: None, constant: HostConstant::of_now() })
     }
 
     /// Meets the others, or goes on with what they agreed on when it met them before.
@@ -238,6 +241,8 @@ impl Met {
         let path = Path::new(&settings.output_dir).join(minutes_name(who.node.0));
         let resumable = identity::resumable(settings, who);
         let kept = Minutes::kept(&path, &run_key(who), who.node).filter(|_| resumable);
+        let (kept, constant) = kept.map_or((None, None), |(minutes, constant)| (Some(minutes), constant));
+        let constant = constant.unwrap_or_else(HostConstant::of_now);
         let (agreement, server) = match kept {
             Some(minutes) => {
                 tell(Progress::Rejoined);
@@ -255,12 +260,12 @@ impl Met {
         let mut minutes = None;
         if resumable && settings.probe_export {
             let folder = std::fs::create_dir_all(&settings.output_dir);
-            match folder.and_then(|()| agreement.minutes.keep(&path, &run_key(who), who.node)) {
+            match folder.and_then(|()| agreement.minutes.keep(&path, &run_key(who), who.node, &constant)) {
                 Ok(()) => minutes = Some(path),
                 Err(reason) => tell(Progress::NotResumable { path: &path, reason: &reason }),
             }
         }
-        Ok(Self { agreement, card, server, minutes })
+        Ok(Self { agreement, card, server, minutes, constant })
     }
 }
 

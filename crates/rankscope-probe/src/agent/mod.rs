@@ -14,7 +14,7 @@ mod thread;
 
 pub use endpoints::Endpoints;
 pub use meeting::{Agreement, MeetError, MeetingOptions, PortMode, alone, meet, reopen};
-pub use minutes::Minutes;
+pub use minutes::{HostConstant, Minutes};
 pub use thread::ThreadOptions;
 
 use std::io;

@@ -111,7 +111,7 @@ impl HostTime {
     /// Starts the clock with a first snapshot.
     pub fn start(options: HostTimeOptions) -> Self {
         let first = sandwich(Clock::MonotonicRaw, Clock::Realtime, TRIES);
-        let shift = options.shift.unwrap_or(Span::from_nanos(first.inner_ns.saturating_sub(first.outer_ns)));
+        let shift = options.shift.unwrap_or(shift_of(&first));
         let mut host = Self {
             shift,
             bend: options.bend,
@@ -126,6 +126,11 @@ impl HostTime {
         };
         host.keep(first);
         host
+    }
+
+    /// What makes the host clock show the time of day now.
+    pub fn time_of_day_shift() -> Span {
+        shift_of(&sandwich(Clock::MonotonicRaw, Clock::Realtime, TRIES))
     }
 
     /// Opens the clock of a network card, whose stamps can be converted from then on.
@@ -267,6 +272,10 @@ impl HostTime {
         let shown_ns = self.bend.as_mut().map_or(true_ns, |bend| bend.local_ns(true_ns));
         HostInstant::from_nanos_since_epoch(shown_ns)
     }
+}
+
+fn shift_of(read: &Sandwich) -> Span {
+    Span::from_nanos(read.inner_ns.saturating_sub(read.outer_ns))
 }
 
 fn monotonic_now() -> MonotonicInstant {

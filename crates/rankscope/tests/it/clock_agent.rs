@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use std::net::UdpSocket;
 
 use crate::process::{Fleet, Running, addresses, command, free_ports};
-use rankscope_clock::NodeId;
 use rankscope_clock::files::{read_offsets, read_windows};
 use rankscope_clock::simulate::SimClock;
+use rankscope_clock::{NodeId, Transport};
 use serde_json::Value;
 
 /// What a loaded host may add to an honest estimate.
@@ -57,43 +57,30 @@ fn two_terminals_measure_a_bent_clock() {
 
 #[test]
 fn a_node_that_udp_does_not_reach_is_measured_over_tcp() {
-    let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().display().to_string();
-    let addresses = addresses(2);
     let now_ns = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos();
     let bend = format!("offset-ns=-70000000,skew-ppb=-30000,origin-ns={now_ns}");
     // The second takes no notice of datagrams, as a filter in front of it would have it.
     let (test_clock, shift) = (format!("test-clock={bend}"), format!("test-clock-shift-ns={now_ns}"));
-    let settings = [vec!["handshake-timeout-s=1", &shift], vec!["transport=tcp", &test_clock, &shift]];
-    let agents = settings.iter().enumerate().map(|(node, settings)| {
-        let mut command =
-            command(&["clock", "standalone", "--rank", &node.to_string(), "--addresses", &addresses, "--out", &out]);
-        command.args(["--duration-sec", "6", "--probe-window-s", "0.5", "--format", "json"]);
-        Running::start({
-            command.args(settings.iter().flat_map(|setting| ["--set", setting]));
-            command
-        })
-    });
-    let documents = agents.collect::<Vec<_>>().into_iter().map(|running| {
-        let output = running.ended();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        serde_json::from_slice::<Value>(&output.stdout).expect("one JSON document")
-    });
-    let documents: Vec<Value> = documents.collect();
-    let edges: Vec<&Value> = documents.iter().flat_map(|document| document["edges"].as_array().unwrap()).collect();
-    assert!(!edges.is_empty() && edges.iter().all(|edge| edge["transport"] == "tcp"), "{edges:?}");
+    let mut fleet = Fleet::of(&[vec!["handshake-timeout-s=1", &shift], vec!["transport=tcp", &test_clock, &shift]]);
+    let placed = |fleet: &Fleet| {
+        let rows = read_offsets(&fleet.read("offsets.jsonl")).rows.into_iter();
+        let of_second = rows.filter(|row| row.node == NodeId(1) && row.over_tcp).filter_map(|row| row.estimate);
+        of_second.filter(|estimate| !estimate.degraded).collect::<Vec<_>>()
+    };
+    fleet.wait_for("the second node in three rounds", |fleet| placed(fleet).len() >= 3);
+    let estimates = placed(&fleet);
+    fleet.stop_all();
+    assert!(fleet.log(0).contains("node 1 does not answer over UDP and is measured over TCP"), "{}", fleet.log(0));
     let mut bend: SimClock = bend.parse().unwrap();
-    for document in &documents {
-        let node = document["nodes"].as_array().unwrap().iter().find(|node| node["node"] == 1).expect("node 1 was placed");
-        let field = |name: &str| node[name].as_i64().unwrap_or_else(|| panic!("{name} in {node}"));
-        let truth_ns = field("at_ns") - bend.true_ns(field("at_ns"));
-        // Twice what the clock of stamps is known to.
-        let (lo_ns, hi_ns) = (field("bound_lo_ns") - 2_000, field("bound_hi_ns") + 2_000);
-        assert!((lo_ns..=hi_ns).contains(&truth_ns), "{truth_ns} in {node}");
-        assert!(hi_ns - lo_ns < 20_000_000, "a bound that says something: {node}");
+    for estimate in estimates {
+        let at_ns = estimate.at.nanos_since_epoch();
+        let truth_ns = at_ns - bend.true_ns(at_ns);
+        // Twice what stamps are known to at least.
+        let (lo_ns, hi_ns) = (estimate.bound.lo.as_nanos() - 2_000, estimate.bound.hi.as_nanos() + 2_000);
+        assert!((lo_ns..=hi_ns).contains(&truth_ns), "{truth_ns} in {estimate:?}");
     }
     for verb in ["solve", "show"] {
-        let output = command(&["clock", verb, &out, "--format", "json"]).output().unwrap();
+        let output = command(&["clock", verb, &fleet.out(), "--format", "json"]).output().unwrap();
         let document: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
         assert!(document["notes"].to_string().contains("measured over TCP instead of UDP"), "{verb}: {}", document["notes"]);
     }
@@ -164,6 +151,30 @@ fn a_node_that_was_killed_joins_again() {
     });
     assert!(fleet.log(1).contains("continues with the ports and edges agreed then"), "{}", fleet.log(1));
     fleet.stop_all();
+    // Its host clock counts on as if nothing had happened, so that nothing that others measured has to be moved or left out.
+    let constants = read_windows("", &fleet.read("windows-node1.jsonl")).constants;
+    assert!(constants.len() == 2 && constants[0].1 == constants[1].1, "{constants:?}");
+    let output = command(&["clock", "solve", &fleet.out(), "--format", "json"]).output().unwrap();
+    let solved: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
+    let notes = solved["notes"].to_string();
+    assert!(!notes.contains("jumped") && !notes.contains("left out"), "{notes}");
+}
+
+#[test]
+fn over_tcp_a_node_that_was_killed_is_met_again_in_either_mode_of_ports() {
+    let base = format!("port-base={}", crate::process::free_block());
+    for ports in [vec!["port-mode=single"], vec!["port-mode=per-edge", &base, "control-port=0"]] {
+        let mut fleet = Fleet::start(3, &[vec!["transport=tcp"], ports].concat());
+        fleet.wait_for("windows of all nodes", |fleet| (0..3).all(|node| fleet.fitted(node) >= 1));
+        fleet.kill(1);
+        let before = [0, 1, 2].map(|node| fleet.fitted(node));
+        fleet.begin(1);
+        fleet.wait_for("more windows of all", |fleet| (0..3).all(|node| fleet.fitted(node) >= before[node] + 2));
+        let windows = read_windows("", &fleet.read("windows-node0.jsonl")).windows;
+        let mut records = windows.iter().flat_map(|window| &window.edges).filter(|record| record.counts.complete > 0);
+        assert!(records.all(|record| record.transport == Transport::Tcp));
+        fleet.stop_all();
+    }
 }
 
 #[test]

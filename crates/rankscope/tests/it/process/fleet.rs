@@ -16,13 +16,21 @@ use super::{Running, command, wait_for};
 pub(crate) struct Fleet {
     /// None for one that was killed or has ended.
     nodes: Vec<Option<Running>>,
-    settings: Vec<String>,
+    /// Of each.
+    settings: Vec<Vec<String>>,
     folder: TempDir,
 }
 
 impl Fleet {
+    /// Nodes that are all told the same.
     pub(crate) fn start(nodes: u32, settings: &[&str]) -> Self {
-        let settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
+        Self::of(&vec![settings.to_vec(); nodes as usize])
+    }
+
+    /// Nodes that are told each its own.
+    pub(crate) fn of(settings: &[Vec<&str>]) -> Self {
+        let nodes = settings.len() as u32;
+        let settings = settings.iter().map(|of| of.iter().map(|setting| (*setting).to_owned()).collect()).collect();
         let mut fleet = Self { nodes: Vec::new(), settings, folder: tempfile::tempdir().unwrap() };
         fleet.nodes = (0..nodes).map(|node| Some(fleet.agent(node, nodes))).collect();
         fleet
@@ -30,11 +38,12 @@ impl Fleet {
 
     fn agent(&self, node: u32, nodes: u32) -> Running {
         let meet = format!("file://{}", self.folder.path().join("meet").display());
+        let settings = &self.settings[node as usize];
         let (node, nodes) = (node.to_string(), nodes.to_string());
         let mut command =
             command(&["agent", "--rank", &node, "--num-nodes", &nodes, "--rendezvous", &meet, "--out", &self.out()]);
         let usual = ["probe-window-s=0.5", "interfaces=lo", "run-id=test"];
-        command.args(usual.into_iter().chain(self.settings.iter().map(String::as_str)).flat_map(|setting| ["--set", setting]));
+        command.args(usual.into_iter().chain(settings.iter().map(String::as_str)).flat_map(|setting| ["--set", setting]));
         let log = File::options().create(true).append(true).open(self.log_path(&node)).unwrap();
         Running::of(command.stdout(Stdio::null()).stderr(log).spawn().unwrap())
     }
