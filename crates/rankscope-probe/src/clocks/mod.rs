@@ -6,6 +6,7 @@
 //!
 //! No clock is ever set here.
 
+pub mod chrony;
 mod host;
 pub mod kernel;
 pub mod phc;

@@ -5,6 +5,7 @@
 //! what the bound of every estimate is for.
 
 use super::{Examination, InterfaceFacts};
+use crate::clocks::chrony::Tracking;
 use crate::stamps::{LoopbackReport, Stamping};
 
 /// How good something is.
@@ -243,12 +244,27 @@ fn steering(seen: &Examination) -> Advice {
         }
     };
     let slewing = if state.pending_ns == 0 { String::new() } else { format!(", {} ns still to be slewed", state.pending_ns) };
-    let frequency = format!("frequency {:+.3} ppm{slewing}", state.frequency_ppm);
+    let frequency = format!("frequency {:+.3} ppm{slewing}{}", state.frequency_ppm, seen.chrony.map_or_else(String::new, said));
     if state.synchronised {
         return note(Grade::Good, "time of day", format!("synchronised, {frequency}"), None);
     }
     let remedy = "clock offsets do not depend on it; for correct times of day in reports, run chronyd";
     note(Grade::Weak, "time of day", format!("not synchronised, {frequency}"), Some(remedy))
+}
+
+/// What chronyd vouches for, with the parts of it.
+fn said(chrony: Tracking) -> String {
+    if !chrony.synchronised {
+        return "; chronyd follows no source".to_owned();
+    }
+    let Tracking { stratum, correction, root_delay, root_dispersion, .. } = chrony;
+    format!(
+        "; chronyd says within {} ns of UTC, as stratum {stratum} has it ({:+} ns to correct, root delay {} ns, dispersion {} ns)",
+        chrony.error_max().as_nanos(),
+        correction.as_nanos(),
+        root_delay.as_nanos(),
+        root_dispersion.as_nanos()
+    )
 }
 
 fn daemons(seen: &Examination) -> Advice {
@@ -318,6 +334,7 @@ mod tests {
                 maximum_error_us: 10,
                 tick_us: 10_000,
             }),
+            chrony: None,
             daemons: vec![TimeDaemon { name: "chronyd".to_owned(), pid: 7 }],
             virtualisation: None,
         }
@@ -360,6 +377,23 @@ mod tests {
             assert_eq!(advice.grade, grade, "{advice:?}");
             assert!(advice.remedy.is_some(), "{advice:?}");
         }
+    }
+
+    #[test]
+    fn what_chronyd_vouches_for_is_said_with_its_parts() {
+        let nanos = rankscope_time::Span::from_nanos;
+        let tracking = Tracking {
+            stratum: 3,
+            synchronised: true,
+            correction: nanos(-1_000),
+            root_delay: nanos(4_000),
+            root_dispersion: nanos(500),
+        };
+        let seen = Examination { chrony: Some(tracking), ..healthy() };
+        let finding = about(&seen, "time of day").finding;
+        assert!(finding.contains("within 3500 ns of UTC") && finding.contains("stratum 3"), "{finding}");
+        let alone = Examination { chrony: Some(Tracking { synchronised: false, ..tracking }), ..healthy() };
+        assert!(about(&alone, "time of day").finding.contains("follows no source"));
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub use advice::{Advice, Expectation, Grade, advise, expect};
 pub use document::document;
 pub use host::{Permissions, TimeDaemon};
 
+use crate::clocks::chrony::Tracking;
 use crate::clocks::kernel::Steering;
 use crate::clocks::phc::Phc;
 use crate::clocks::{Clock, sandwich};
@@ -43,6 +44,8 @@ pub struct Examination {
     pub resolution_ns: i64,
     /// How `CLOCK_REALTIME` is steered.
     pub steering: Result<Steering, String>,
+    /// What chronyd says of the clock, where it answers.
+    pub chrony: Option<Tracking>,
     /// Daemons that steer clocks, as far as this process can see.
     pub daemons: Vec<TimeDaemon>,
     /// The hypervisor or container engine that this host is inside of.
@@ -86,6 +89,8 @@ impl Spread {
 
 const PACKETS: u32 = 1_000;
 const PATIENCE: Duration = Duration::from_secs(3);
+/// It is on this host and does nothing else meanwhile.
+const CHRONY_PATIENCE: Duration = Duration::from_millis(300);
 const SANDWICHES: usize = 10_000;
 
 /// Looks at everything. Takes a tenth of a second, and some seconds where packets get lost.
@@ -104,6 +109,7 @@ pub fn examine() -> Examination {
         sandwich_ns: Spread::of((0..SANDWICHES).map(|_| width_ns()).collect()),
         resolution_ns: Clock::Realtime.resolution_ns(),
         steering: Steering::now().map_err(|error| error.to_string()),
+        chrony: Tracking::now(CHRONY_PATIENCE).ok(),
         daemons: host::time_daemons(),
         virtualisation: host::virtualisation(),
     }
