@@ -19,10 +19,13 @@ use crate::Error;
 /// [`Error::Clocks`] for a file without a line that can be read, and what the file system refuses.
 pub fn read_clocks(folder: &Path) -> Result<Option<KnownClocks>, Error> {
     let Some(files) = files_of(folder)? else { return Ok(None) };
-    let realtime = realtime(folder)?;
+    let snapshots = snapshots_of(folder)?;
+    let (realtime, witnesses) =
+        (solved::snapshots(snapshots.iter().map(by_name)), solved::witnesses(snapshots.iter().map(by_name)));
     let windows = if files.windows.is_empty() { None } else { Some(windows(&files.windows)?) };
     let offsets = if files.offsets.is_empty() { None } else { Some(offsets(&files.offsets)?) };
-    let found = solved::measured(windows, offsets, realtime);
+    let mut found = solved::measured(windows, offsets, realtime);
+    found.oddities.extend(solved::beside(&found.rounds, found.reference, &witnesses));
     let odd = found.oddities.iter().filter(|oddity| oddity.severity() != Severity::Finding);
     let mut known = KnownClocks::default();
     known.notes = odd.map(ToString::to_string).collect();
@@ -78,13 +81,31 @@ fn node_clock(clock: MeasuredClock) -> NodeClock {
     }
 }
 
-/// `CLOCK_REALTIME` against the host clock, of each node that wrote it.
-fn realtime(folder: &Path) -> Result<BTreeMap<NodeId, Vec<Knot>>, Error> {
+/// What the time daemons of nodes said, from the readings that lie in those of `paths` that are folders.
+///
+/// # Errors
+/// What the file system refuses.
+pub fn witnesses(paths: &[PathBuf]) -> Result<BTreeMap<NodeId, Vec<Knot>>, Error> {
+    let mut files = Vec::new();
+    for path in paths {
+        if is_folder(path)? {
+            files.extend(snapshots_of(path)?);
+        }
+    }
+    Ok(solved::witnesses(files))
+}
+
+fn by_name((name, bytes): &(String, Vec<u8>)) -> (&str, &[u8]) {
+    (name, bytes)
+}
+
+/// The files of readings that nodes left, by name.
+fn snapshots_of(folder: &Path) -> Result<Vec<(String, Vec<u8>)>, Error> {
     let mut files = Vec::new();
     for path in files_named(folder, "snapshots-node")? {
         files.push((path.display().to_string(), read_side(&path, SideFile::Clock)?));
     }
-    Ok(solved::snapshots(files))
+    Ok(files)
 }
 
 /// A knot as the model has it.

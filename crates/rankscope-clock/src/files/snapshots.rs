@@ -35,10 +35,22 @@ pub struct SnapshotsFile {
 /// What a clock without a name is: the one that traces are stamped with.
 pub const REALTIME: &str = "realtime";
 
+/// Coordinated universal time as chronyd has it.
+pub const CHRONY: &str = "chrony";
+
 /// A pair of the wall clock and the host clock, as a line.
 pub fn encode_snapshot(knot: &Knot) -> String {
+    encode(None, knot)
+}
+
+/// A pair of what chronyd says it is and the host clock, as a line. What chronyd may be wrong by is the uncertainty.
+pub fn encode_witness(knot: &Knot) -> String {
+    encode(Some(CHRONY.to_owned()), knot)
+}
+
+fn encode(clock: Option<String>, knot: &Knot) -> String {
     line(&Row {
-        clock: None,
+        clock,
         scope: None,
         tracer_clock_ns: Nanos(knot.from_ns),
         sys_clock_ns: Nanos(knot.to_ns),
@@ -114,6 +126,9 @@ mod tests {
         let file = read_snapshots(text.as_bytes());
         assert!(file.damaged.is_empty());
         assert_eq!(file.clocks[REALTIME].pairs, knots);
+        let witness: String = knots.iter().map(encode_witness).collect();
+        let both = read_snapshots((text + &witness).as_bytes());
+        assert_eq!((&both.clocks[REALTIME].pairs, &both.clocks[CHRONY].pairs), (&knots, &knots));
     }
 
     #[test]

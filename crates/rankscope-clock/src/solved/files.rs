@@ -10,7 +10,7 @@ use rankscope_time::Knot;
 
 use super::Oddity;
 use crate::files::{
-    Damage, DamagedLine, OffsetRow, OffsetsFile, REALTIME, WindowsFile, WindowsHeader, node_of_name, read_offsets,
+    CHRONY, Damage, DamagedLine, OffsetRow, OffsetsFile, REALTIME, WindowsFile, WindowsHeader, node_of_name, read_offsets,
     read_snapshots, read_windows,
 };
 use crate::restarts::{Start, join};
@@ -173,10 +173,22 @@ impl RunOffsets {
 /// Readings of `CLOCK_REALTIME` beside the host clock, of each node whose file is among `files`. Files whose name does not end
 /// in the number of a node are passed over, and so are lines that cannot be read.
 pub fn snapshots<N: AsRef<str>, B: AsRef<[u8]>>(files: impl IntoIterator<Item = (N, B)>) -> BTreeMap<NodeId, Vec<Knot>> {
+    of_clock(REALTIME, files)
+}
+
+/// The same of what chronyd says it is.
+pub fn witnesses<N: AsRef<str>, B: AsRef<[u8]>>(files: impl IntoIterator<Item = (N, B)>) -> BTreeMap<NodeId, Vec<Knot>> {
+    of_clock(CHRONY, files)
+}
+
+fn of_clock<N: AsRef<str>, B: AsRef<[u8]>>(
+    clock: &str,
+    files: impl IntoIterator<Item = (N, B)>,
+) -> BTreeMap<NodeId, Vec<Knot>> {
     let of_file = |(name, bytes): (N, B)| {
         let node = node_of_name(last_component(name.as_ref()))?;
-        let realtime = read_snapshots(bytes.as_ref()).clocks.remove(REALTIME)?;
-        Some((node, realtime.pairs))
+        let series = read_snapshots(bytes.as_ref()).clocks.remove(clock)?;
+        Some((node, series.pairs))
     };
     files.into_iter().filter_map(of_file).collect()
 }

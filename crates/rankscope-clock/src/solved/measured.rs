@@ -38,6 +38,8 @@ pub struct Measured {
     pub hosts: BTreeMap<NodeId, String>,
     /// Whose clock is the reference.
     pub reference: NodeId,
+    /// What the clocks were made of, in order of time.
+    pub rounds: Vec<Solution>,
     /// What was odd.
     pub oddities: Vec<Oddity>,
 }
@@ -79,6 +81,7 @@ pub fn measured(
             degraded,
         });
     }
+    found.rounds = rounds;
     found
 }
 

@@ -21,6 +21,7 @@
 mod files;
 mod measured;
 mod oddity;
+mod witness;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -30,9 +31,10 @@ use crate::nodes::{Agreement, PairSurplus, Solution, SolveOptions, agreement, so
 use crate::rounds::{Round, Rounds, ease, rounds};
 use crate::{Edge, NodeId, NodeWindow};
 
-pub use files::{RunOffsets, RunWindows, Sought, Unreadable, WindowsReader, snapshots};
+pub use files::{RunOffsets, RunWindows, Sought, Unreadable, WindowsReader, snapshots, witnesses};
 pub use measured::{Measured, MeasuredClock, measured};
 pub use oddity::{Oddity, Severity};
+pub use witness::beside;
 
 /// How the nodes of a run are placed.
 #[derive(Clone, Debug)]

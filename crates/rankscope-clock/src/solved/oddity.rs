@@ -121,6 +121,26 @@ pub enum Oddity {
         /// Of how many.
         of: usize,
     },
+    /// What chronyd says on nodes is as near as its own errors and our bounds let it be.
+    ChronyAgrees {
+        /// On how many nodes beside the reference.
+        nodes: usize,
+        /// Where it is furthest away.
+        node: NodeId,
+        /// How far.
+        apart: Span,
+        /// The errors of both chronyds and our bound.
+        allowed: Span,
+    },
+    /// What chronyd says on a node and on the reference is further apart than its own errors and our bound allow.
+    ChronyContradicts {
+        /// Which node.
+        node: NodeId,
+        /// How far.
+        apart: Span,
+        /// The errors of both chronyds and our bound.
+        allowed: Span,
+    },
     /// The offsets of a node contradict each other.
     NoClock {
         /// Which node.
@@ -148,7 +168,9 @@ impl Oddity {
     /// How much it matters.
     pub fn severity(&self) -> Severity {
         match self {
-            Self::Step { .. } | Self::LopsidedPath { .. } | Self::StretchesJoined { .. } => Severity::Finding,
+            Self::Step { .. } | Self::LopsidedPath { .. } | Self::StretchesJoined { .. } | Self::ChronyAgrees { .. } => {
+                Severity::Finding
+            }
             Self::DamagedLine { line: DamagedLine { damage: Damage::Malformed(_), .. }, .. }
             | Self::MoreDamagedLines { .. }
             | Self::SeveralRuns { .. } => Severity::Problem,
@@ -162,6 +184,7 @@ impl Oddity {
             | Self::MoreMissedRounds { .. }
             | Self::RejectedEdge { .. }
             | Self::EdgesOverTcp { .. }
+            | Self::ChronyContradicts { .. }
             | Self::NodesOverTcp { .. }
             | Self::NoClock { .. }
             | Self::OneStretchUsed { .. } => Severity::Caution,
@@ -212,6 +235,19 @@ impl fmt::Display for Oddity {
             Self::NodesOverTcp { nodes, rounds, of } => {
                 write!(f, "edges of {}: {}", named("node", nodes), over_tcp(*rounds, *of))
             }
+            Self::ChronyAgrees { nodes, node, apart, allowed } => write!(
+                f,
+                "chrony agrees on {nodes} of the nodes: at most {} ns apart from these clocks (node {node}), where its own errors and \
+                 the bounds allow {} ns",
+                apart.as_nanos(),
+                allowed.as_nanos()
+            ),
+            Self::ChronyContradicts { node, apart, allowed } => write!(
+                f,
+                "chrony contradicts the clock of node {node}: the two are {} ns apart, where chrony's own errors and the bound allow {} ns",
+                apart.as_nanos(),
+                allowed.as_nanos()
+            ),
             Self::NoClock { node, error } => write!(
                 f,
                 "the offsets of node {node} do not form a valid clock: {error}; its ranks keep their recorded timestamps"

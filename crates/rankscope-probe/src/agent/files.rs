@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use nix::libc;
 use rankscope_clock::files::{
     AlphaBeta, NodeOrigin, OffsetRow, OffsetsHeader, WindowsHeader, encode_offset, encode_offsets_header, encode_snapshot,
-    encode_window, encode_windows_header,
+    encode_window, encode_windows_header, encode_witness,
 };
 use rankscope_clock::nodes::Solution;
 use rankscope_clock::{NodeId, NodeWindow};
-use rankscope_time::Span;
+use rankscope_time::{Knot, Span};
 
 use super::journal::Journal;
 use crate::clocks::TraceRun;
@@ -73,6 +73,16 @@ impl Files {
             append(self.offsets.as_mut(), || encode_offset(&row))?;
         }
         Ok(())
+    }
+
+    /// Whether anybody wants to know what witnesses say.
+    pub(super) fn has_snapshots(&self) -> bool {
+        self.snapshots.is_some()
+    }
+
+    /// Appends what a witness says. Not before the first pair of readings, which begins the file.
+    pub(super) fn witness(&mut self, knot: &Knot) -> Result<(), String> {
+        if self.snapshots_begun { append(self.snapshots.as_mut(), || encode_witness(knot)) } else { Ok(()) }
     }
 
     /// Appends pairs of readings of the clock of traces and the host clock.

@@ -24,7 +24,7 @@ const PORT: u16 = 323;
 pub struct Tracking {
     /// Steps from a reference clock; the clock's own, one more than its source's.
     pub stratum: u16,
-    /// Whether it follows a source.
+    /// Whether it follows a source: one that takes its own clock for right does not, and owns up to no error.
     pub synchronised: bool,
     /// What is still to be added to the clock.
     pub correction: Span,
@@ -72,7 +72,7 @@ impl Tracking {
         let seconds = |at: usize| data.get(at..)?.first_chunk().map(|bytes| span(u32::from_be_bytes(*bytes)));
         Some(Self {
             stratum: short(24)?,
-            synchronised: short(26)? != UNSYNCHRONISED,
+            synchronised: short(26)? != UNSYNCHRONISED && data.get(..4)? != LOCAL,
             correction: seconds(40)?,
             root_delay: seconds(64)?,
             root_dispersion: seconds(68)?,
@@ -82,6 +82,9 @@ impl Tracking {
 
 /// The leap status of a clock that follows nothing.
 const UNSYNCHRONISED: u16 = 3;
+
+/// The source of a clock that is its own.
+const LOCAL: [u8; 4] = [127, 127, 1, 1];
 
 fn question(sequence: [u8; 4]) -> [u8; REPLY] {
     let mut bytes = [0; REPLY];
@@ -137,6 +140,9 @@ mod tests {
         let mut alone = *ANSWER;
         alone[HEADER + 27] = 3;
         assert!(!Tracking::read(&alone, SEQUENCE).unwrap().synchronised);
+        let mut own = *ANSWER;
+        own[HEADER..HEADER + 4].copy_from_slice(&LOCAL);
+        assert!(!Tracking::read(&own, SEQUENCE).unwrap().synchronised);
     }
 
     #[test]

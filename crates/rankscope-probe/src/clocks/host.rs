@@ -168,6 +168,12 @@ impl HostTime {
         if self.phc.is_some() { self.snapshot_phc() } else { Ok(()) }
     }
 
+    /// `CLOCK_REALTIME` beside the host clock, now.
+    pub fn beside_realtime(&mut self) -> Knot {
+        let Snapshot { base_ns, other_ns, half_width_ns } = sandwich(Clock::MonotonicRaw, Clock::Realtime, TRIES).snapshot();
+        Knot { from_ns: other_ns, to_ns: self.at_raw(base_ns).nanos_since_epoch(), uncertainty_ns: half_width_ns }
+    }
+
     /// The stamp of a packet, on the host clock.
     ///
     /// # Errors

@@ -5,6 +5,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
+use rankscope_clock::files::solutions;
+use rankscope_clock::solved::beside;
 use rankscope_document::ClockDocument;
 use rankscope_pipeline::ClockRounds;
 use rankscope_report::{ClockTables, clock_html, clock_terminal};
@@ -64,12 +66,15 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
 fn from_files(args: &Args) -> Result<ClockDocument> {
     let files = clock_files(&args.paths)?;
     let title = rankscope_pipeline::title(&args.paths);
+    let witnesses = rankscope_pipeline::witnesses(&args.paths)?;
     if files.offsets.is_empty() {
-        let solved = solved_files(&files.windows, &args.how)?;
+        let mut solved = solved_files(&files.windows, &args.how)?;
+        solved.oddities.extend(beside(&solved.solutions, solved.header.reference.unwrap_or_default(), &witnesses));
         let notes = read::notes(&solved.oddities);
         return Ok(ClockRounds::of_solved(&solved).document(title, notes));
     }
-    let (offsets, notes) = read::offsets(&files.offsets)?;
+    let (offsets, mut notes) = read::offsets(&files.offsets)?;
     let reference = offsets.header.and_then(|header| header.reference);
+    notes.extend(read::notes(&beside(&solutions(&offsets.rows), reference.unwrap_or_default(), &witnesses)));
     Ok(ClockRounds::of_offsets(&offsets.rows, reference).document(title, notes))
 }
