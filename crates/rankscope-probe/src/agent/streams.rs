@@ -30,7 +30,7 @@ const PER_NODE: usize = 4;
 const AGAIN: Span = Span::from_nanos(1_000_000_000);
 
 /// How often somebody who connects is let in.
-const ACCEPT_EVERY: Span = Span::from_nanos(50_000_000);
+const ACCEPT_EVERY: Span = Span::from_nanos(200_000_000);
 
 /// All streams.
 #[derive(Debug)]
