@@ -96,6 +96,12 @@ fn markdown(figures: &Value) -> String {
         shown(&figures["slice_ms"]),
         shown(&figures["slice_8192_ms"])
     );
+    let first = &figures["first_metadata_ms"]["8192"];
+    text += &format!(
+        "A process's first metadata of 8192: {} ms; to be given as much memory, written to once a page: {} ms.\n",
+        shown(&first["plan"]),
+        shown(&first["memory"])
+    );
     text += "\n| mix | ranks | heaviest over mean | the original's | elements a token | the original's | ratio |\n|---|--:|--:|--:|--:|--:|--:|\n";
     for case in figures["cases"].as_array().into_iter().flatten() {
         let number = |key: &str| case[key].as_f64().unwrap_or(f64::NAN);

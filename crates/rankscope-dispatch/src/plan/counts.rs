@@ -7,21 +7,21 @@ use super::Returns;
 pub struct Counts {
     /// First entry of each rank, and the end of the last.
     pub starts: Vec<u32>,
-    /// Peer and tokens; peers ascend within a rank.
-    pub entries: Vec<(u32, u64)>,
+    /// Peer and tokens, of which no rank receives more than 32 bits say; peers ascend within a rank.
+    pub entries: Vec<(u32, u32)>,
 }
 
 impl Counts {
     /// The peers of `rank`, which must exist.
     #[must_use]
-    pub fn row(&self, rank: u32) -> &[(u32, u64)] {
+    pub fn row(&self, rank: u32) -> &[(u32, u32)] {
         &self.entries[self.starts[rank as usize] as usize..self.starts[rank as usize + 1] as usize]
     }
 
     /// All tokens of `rank`, which must exist.
     #[must_use]
     pub fn total(&self, rank: u32) -> u64 {
-        self.row(rank).iter().map(|entry| entry.1).sum()
+        self.row(rank).iter().map(|entry| u64::from(entry.1)).sum()
     }
 
     /// The same, seen by the peers.
@@ -72,7 +72,7 @@ impl Tally {
     }
 
     /// Appends a row that sums `tokens` by peer.
-    pub(super) fn append(&mut self, entries: &mut Vec<(u32, u64)>, peers: &[u32], tokens: &[u32]) {
+    pub(super) fn append(&mut self, entries: &mut Vec<(u32, u32)>, peers: &[u32], tokens: &[u32]) {
         let begin = entries.len();
         // The keys of a run mostly come from one rank, so neighbours are summed before their entry is looked up.
         let (mut sum, mut last) = (0, u32::MAX);
@@ -81,7 +81,7 @@ impl Tally {
                 self.add(entries, begin, last, sum);
                 (sum, last) = (0, peer);
             }
-            sum += u64::from(tokens);
+            sum += tokens;
         }
         self.add(entries, begin, last, sum);
         let row = &mut entries[begin..];
@@ -91,7 +91,7 @@ impl Tally {
     }
 
     /// Adds to the entry of `peer` in the row from `begin` on.
-    fn add(&mut self, entries: &mut Vec<(u32, u64)>, begin: usize, peer: u32, tokens: u64) {
+    fn add(&mut self, entries: &mut Vec<(u32, u32)>, begin: usize, peer: u32, tokens: u32) {
         if tokens == 0 {
             return;
         }

@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use super::counts::Tally;
+use super::index::sized;
 use super::{Index, LogicalPlan};
 
 /// Makes `plan` that of all ranks.
@@ -16,7 +17,7 @@ pub(super) fn all(index: &Index, plan: &mut LogicalPlan, parallel: bool) {
     } else {
         fill(index, ranks, columns);
     }
-    count(index, plan);
+    count(index, plan, parallel);
 }
 
 /// The plan of one rank, which becomes rank 0.
@@ -24,7 +25,7 @@ pub(super) fn one(index: &Index, rank: u32) -> LogicalPlan {
     let mut plan = LogicalPlan::default();
     size(index, &(rank..rank + 1), &mut plan);
     fill(index, rank..rank + 1, Columns::of(&mut plan));
-    count(index, &mut plan);
+    count(index, &mut plan, false);
     plan
 }
 
@@ -41,20 +42,21 @@ fn size(index: &Index, ranks: &Range<u32>, plan: &mut LogicalPlan) {
     let last = |starts: &[u32]| (starts[ranks.end as usize] - starts[ranks.start as usize]) as usize;
     let (copies, runs) = (last(&index.copies), last(&index.runs));
     (plan.world_size, plan.replicas) = (ranks.len() as u32, index.replicas);
-    plan.slot_tokens.resize(slots, 0);
-    plan.copies.resize(slots + 1, 0);
-    plan.runs.resize(tasks + 1, 0);
-    plan.cu_seqlens_q.resize(tasks + ranks.len(), 0);
-    plan.cu_seqlens_kv.resize(tasks + ranks.len(), 0);
+    sized(&mut plan.slot_tokens, slots);
+    sized(&mut plan.copies, slots + 1);
+    sized(&mut plan.runs, tasks + 1);
+    sized(&mut plan.cu_seqlens_q, tasks + ranks.len());
+    sized(&mut plan.cu_seqlens_kv, tasks + ranks.len());
     for (sends, entries) in [(&mut plan.queries, slots), (&mut plan.key_values, copies)] {
-        sends.rank.resize(entries, 0);
-        sends.offset.resize(entries, 0);
+        sized(&mut sends.rank, entries);
+        sized(&mut sends.offset, entries);
     }
     for (returns, entries) in [(&mut plan.query_returns, tasks), (&mut plan.key_value_returns, runs)] {
-        returns.rank.resize(entries, 0);
-        returns.offset.resize(entries, 0);
-        returns.tokens.resize(entries, 0);
+        sized(&mut returns.rank, entries);
+        sized(&mut returns.offset, entries);
+        sized(&mut returns.tokens, entries);
     }
+    (plan.copies[0], plan.runs[0]) = (0, 0);
 }
 
 /// The columns of a range of ranks.
@@ -160,17 +162,17 @@ fn send(index: &Index, ranks: &Range<u32>, columns: &mut Columns<'_>) {
     let shards = &index.by_slot[index.slots[ranks.start as usize] as usize..index.slots[ranks.end as usize] as usize];
     let mut copied = 0;
     for (slot, &shard) in shards.iter().enumerate() {
-        let (ends, ahead) = (index.ends[shard as usize], index.ahead[shard as usize]);
-        columns.slot_tokens[slot] = ends.tokens;
-        columns.queries[0][slot] = ends.task_rank;
-        columns.queries[1][slot] = ends.query_offset;
-
+        let (source, ahead) = (index.sources[shard as usize], index.ahead[shard as usize]);
         // This shard serves its own query and all later ones of its document.
-        let served = &index.ends[shard as usize..ahead.end as usize];
+        let served = &index.receivers[shard as usize..ahead.end as usize];
+        columns.slot_tokens[slot] = source.tokens;
+        columns.queries[0][slot] = served[0].rank;
+        columns.queries[1][slot] = ahead.query_offset;
+
         let [rank, offset] = &mut columns.key_values;
         let (rank, offset) = (&mut rank[copied..copied + served.len()], &mut offset[copied..copied + served.len()]);
         for ((rank, offset), task) in rank.iter_mut().zip(offset).zip(served) {
-            *rank = task.task_rank;
+            *rank = task.rank;
             *offset = task.first_key + ahead.context;
         }
         copied += served.len();
@@ -186,15 +188,16 @@ fn give_back(index: &Index, ranks: &Range<u32>, columns: &mut Columns<'_>) {
         let tasks = &index.by_task[index.tasks[rank] as usize..index.tasks[rank + 1] as usize];
         // They lie far apart in memory; fetched one after the other before any is used, they are waited for together.
         visited.clear();
-        visited.extend(tasks.iter().map(|&shard| index.ends[shard as usize]));
-        for (&shard, ends) in tasks.iter().zip(&visited) {
-            columns.query_returns[0][task] = ends.rank;
-            columns.query_returns[1][task] = ends.start;
-            columns.query_returns[2][task] = ends.tokens;
-            columns.layout[0][task + nth] = ends.query_offset;
-            columns.layout[1][task + nth] = ends.first_key;
+        visited.extend(tasks.iter().map(|&shard| index.sources[shard as usize]));
+        let (mut query_offset, mut first_key) = (0, 0);
+        for (&shard, own) in tasks.iter().zip(&visited) {
+            columns.query_returns[0][task] = own.rank;
+            columns.query_returns[1][task] = own.start;
+            columns.query_returns[2][task] = own.tokens;
+            columns.layout[0][task + nth] = query_offset;
+            columns.layout[1][task + nth] = first_key;
 
-            let needed = &index.ends[ends.first as usize..=shard as usize];
+            let needed = &index.sources[own.first as usize..=shard as usize];
             let [rank, offset, tokens] = &mut columns.key_value_returns;
             let run = filled..filled + needed.len();
             let entries = rank[run.clone()].iter_mut().zip(&mut offset[run.clone()]).zip(&mut tokens[run]);
@@ -202,20 +205,29 @@ fn give_back(index: &Index, ranks: &Range<u32>, columns: &mut Columns<'_>) {
                 *rank = source.rank;
                 *offset = plane * index.held[source.rank as usize] + source.start;
                 *tokens = source.tokens;
+                first_key += source.tokens;
             }
+            query_offset += own.tokens;
             filled += needed.len();
             columns.runs[task] = columns.before.1 + filled as u32;
             task += 1;
         }
-        columns.layout[0][task + nth] = index.queries[rank];
-        columns.layout[1][task + nth] = index.keys[rank];
+        columns.layout[0][task + nth] = query_offset;
+        columns.layout[1][task + nth] = first_key;
     }
 }
 
 /// The counts, which follow from the columns of the attention layout.
-fn count(index: &Index, plan: &mut LogicalPlan) {
-    let mut tally = Tally::new(index.world_size);
-    let ends = plan.tasks.iter().map(|&task| task as usize);
-    tally.matrix(&mut plan.query_counts, ends.clone(), &plan.query_returns);
-    tally.matrix(&mut plan.key_value_counts, ends.map(|task| plan.runs[task] as usize), &plan.key_value_returns);
+fn count(index: &Index, plan: &mut LogicalPlan, parallel: bool) {
+    let LogicalPlan { tasks, runs, query_returns, key_value_returns, query_counts, key_value_counts, .. } = plan;
+    let ends = tasks.iter().map(|&task| task as usize);
+    let mut queries = || Tally::new(index.world_size).matrix(query_counts, ends.clone(), query_returns);
+    let of_keys = ends.clone().map(|task| runs[task] as usize);
+    let keys = || Tally::new(index.world_size).matrix(key_value_counts, of_keys, key_value_returns);
+    if parallel {
+        rayon::join(queries, keys);
+    } else {
+        queries();
+        keys();
+    }
 }

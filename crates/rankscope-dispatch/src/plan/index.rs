@@ -16,42 +16,48 @@ pub struct Index {
     pub(super) runs: Vec<u32>,
     /// First copy, by rank, and the end of the last.
     pub(super) copies: Vec<u32>,
-    /// Tokens by rank: held, and of queries and of keys received.
+    /// Tokens that each rank holds.
     pub(super) held: Vec<u32>,
-    pub(super) queries: Vec<u32>,
-    pub(super) keys: Vec<u32>,
-    /// By shard of the batch.
+    /// By shard of the batch, in three columns, because they are read in three orders: a task reads the sources of its document up
+    /// to its own, and tasks that follow each other lie far apart; so as many of those as can be share a cache line.
+    pub(super) sources: Vec<Source>,
+    pub(super) receivers: Vec<Receiver>,
     pub(super) ahead: Vec<Ahead>,
-    pub(super) ends: Vec<Ends>,
     /// Shards in the order of slots, and of tasks.
     pub(super) by_slot: Vec<u32>,
     pub(super) by_task: Vec<u32>,
 }
 
-/// What the linear layout asks of a shard besides its [`Ends`].
+/// Where a shard lies.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(16))]
+pub(super) struct Source {
+    /// Who holds it, from which token on, and how many tokens.
+    pub(super) rank: u32,
+    pub(super) start: u32,
+    pub(super) tokens: u32,
+    /// The first shard of the document.
+    pub(super) first: u32,
+}
+
+/// Who computes a shard.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(8))]
+pub(super) struct Receiver {
+    pub(super) rank: u32,
+    /// Where its run of keys begins there.
+    pub(super) first_key: u32,
+}
+
+/// What the linear layout asks of a shard besides.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ahead {
     /// End of the document's shards.
     pub(super) end: u32,
     /// Tokens of the document before this shard.
     pub(super) context: u32,
-}
-
-/// Where a shard lies in both layouts. Tasks are visited in an order in which neighbours lie far apart, so all that one visit
-/// needs shares half a cache line.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(align(32))]
-pub(super) struct Ends {
-    /// The first shard of the document.
-    pub(super) first: u32,
-    /// Who holds it, from which token on, and how many tokens.
-    pub(super) rank: u32,
-    pub(super) start: u32,
-    pub(super) tokens: u32,
-    /// Who computes it, and where its queries and its run of keys begin there.
-    pub(super) task_rank: u32,
+    /// Where its queries begin at the receiver.
     pub(super) query_offset: u32,
-    pub(super) first_key: u32,
 }
 
 /// Running sums of one rank.
@@ -98,12 +104,14 @@ impl Index {
         starts(&mut self.copies, held.iter().map(|rank| rank.copies));
         // `totals` has shown that all of these fit.
         replace(&mut self.held, held.iter().map(|rank| rank.tokens as u32));
-        replace(&mut self.queries, received.iter().map(|rank| rank.queries as u32));
-        replace(&mut self.keys, received.iter().map(|rank| rank.keys as u32));
+        self.sources.clear();
+        self.sources.reserve(shards);
+        self.receivers.clear();
+        self.receivers.reserve(shards);
         self.ahead.clear();
-        self.ends.clear();
-        self.by_slot.resize(shards, 0);
-        self.by_task.resize(shards, 0);
+        self.ahead.reserve(shards);
+        sized(&mut self.by_slot, shards);
+        sized(&mut self.by_task, shards);
         self.place(batch, order);
         Ok(())
     }
@@ -118,33 +126,29 @@ impl Index {
             for (shard, at) in document.iter().zip(first..) {
                 let (slot, start) = &mut next_slot[shard.linear.0 as usize];
                 self.by_slot[*slot as usize] = at;
-                let mut ends = Ends {
-                    first,
-                    rank: shard.linear.0,
-                    start: *start,
-                    tokens: shard.tokens,
-                    task_rank: shard.attention.0,
-                    ..Ends::default()
-                };
-                self.ahead.push(Ahead { end, context });
+                self.sources.push(Source { rank: shard.linear.0, start: *start, tokens: shard.tokens, first });
                 *slot += 1;
                 *start += shard.tokens;
+                let (query_offset, first_key) = match order {
+                    TaskOrder::Documents => {
+                        let next = &mut next_task[shard.attention.0 as usize];
+                        self.by_task[next.0 as usize] = at;
+                        take_place(next, shard.tokens, context)
+                    }
+                    TaskOrder::Slots => (0, 0),
+                };
+                self.receivers.push(Receiver { rank: shard.attention.0, first_key });
+                self.ahead.push(Ahead { end, context, query_offset });
                 context += shard.tokens;
-                if order == TaskOrder::Documents {
-                    let next = &mut next_task[shard.attention.0 as usize];
-                    self.by_task[next.0 as usize] = at;
-                    take_place(next, &mut ends, context);
-                }
-                self.ends.push(ends);
             }
             first = end;
         }
         if order == TaskOrder::Slots {
             for &at in &self.by_slot {
-                let ends = &mut self.ends[at as usize];
-                let next = &mut next_task[ends.task_rank as usize];
+                let (receiver, ahead) = (&mut self.receivers[at as usize], &mut self.ahead[at as usize]);
+                let next = &mut next_task[receiver.rank as usize];
                 self.by_task[next.0 as usize] = at;
-                take_place(next, ends, self.ahead[at as usize].context + ends.tokens);
+                (ahead.query_offset, receiver.first_key) = take_place(next, self.sources[at as usize].tokens, ahead.context);
             }
         }
     }
@@ -153,12 +157,13 @@ impl Index {
 /// The next task of a rank, and where its queries and keys begin.
 type NextTask = (u32, u32, u32);
 
-/// Gives the task of a shard its place; it needs the first `keys` tokens of its document.
-fn take_place((task, query_offset, first_key): &mut NextTask, ends: &mut Ends, keys: u32) {
-    (ends.query_offset, ends.first_key) = (*query_offset, *first_key);
+/// Where the queries and keys of a task of so many tokens after `context` others begin at its rank.
+fn take_place((task, query_offset, first_key): &mut NextTask, tokens: u32, context: u32) -> (u32, u32) {
+    let place = (*query_offset, *first_key);
     *task += 1;
-    *query_offset += ends.tokens;
-    *first_key += keys;
+    *query_offset += tokens;
+    *first_key += context + tokens;
+    place
 }
 
 /// Sums per rank, and the most copies of a shard; refused unless every offset fits 32 bits.
@@ -184,15 +189,22 @@ fn totals(batch: &Batch) -> Result<(Vec<Held>, Vec<Received>, u32), Error> {
             rank.run += at + 1;
         }
     }
-    if held.iter().any(|rank| rank.tokens.saturating_mul(replicas) > u64::from(u32::MAX)) {
+    let copies = held.iter().map(|rank| rank.copies).sum();
+    let most_received = received.iter().map(|rank| rank.queries.max(rank.keys)).max().unwrap_or(0);
+    fits(held.iter().map(|rank| rank.tokens).max().unwrap_or(0), most_received, replicas, copies)?;
+    Ok((held, received, replicas as u32))
+}
+
+/// Refuses what has an offset beyond 32 bits: at the rank that holds most, or at the one that receives most.
+pub(super) fn fits(most_held: u64, most_received: u64, replicas: u64, copies: u64) -> Result<(), Error> {
+    if most_held.saturating_mul(replicas) > u64::from(u32::MAX) {
         return Err(Error::Overflow32 { what: "the offsets in the gradient planes of one rank" });
     }
-    if received.iter().any(|rank| rank.queries.max(rank.keys) > u64::from(u32::MAX)) {
+    if most_received > u64::from(u32::MAX) {
         return Err(Error::Overflow32 { what: "the offsets in the tokens that one rank receives" });
     }
-    let copies: u64 = held.iter().map(|rank| rank.copies).sum();
     match copies <= MOST_COPIES {
-        true => Ok((held, received, replicas as u32)),
+        true => Ok(()),
         false => Err(Error::TooLarge { shape: vec![copies as usize] }),
     }
 }
@@ -205,6 +217,15 @@ fn starts(starts: &mut Vec<u32>, counts: impl Iterator<Item = u64>) {
         end
     });
     replace(starts, std::iter::once(0).chain(ends));
+}
+
+/// Gives a column its length. What was in it stays until it is overwritten, and memory fresh from the system, which is zero, is
+/// not written twice.
+pub(super) fn sized(column: &mut Vec<u32>, length: usize) {
+    match column.capacity() < length {
+        true => *column = vec![0; length],
+        false => column.resize(length, 0),
+    }
 }
 
 fn replace(column: &mut Vec<u32>, values: impl Iterator<Item = u32>) {

@@ -5,6 +5,7 @@
 //! columns of a rank then follow from the index and the documents the rank has a part in, so ranks can be filled one by one, in
 //! any order, on any number of threads, or only one of them.
 
+mod alone;
 mod counts;
 mod fill;
 mod index;

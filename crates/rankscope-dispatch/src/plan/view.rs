@@ -2,6 +2,7 @@
 
 use rankscope_time::Rank;
 
+use super::alone::alone;
 use super::counts::Tally;
 use super::fill;
 use super::{Index, LogicalPlan, TaskOrder};
@@ -29,9 +30,9 @@ pub struct RankView<'a> {
     /// The same for its keys.
     pub cu_seqlens_kv: &'a [u32],
     /// Query tokens received, by the rank they come from.
-    pub queries_received: &'a [(u32, u64)],
+    pub queries_received: &'a [(u32, u32)],
     /// Key/value tokens received, by the rank they come from.
-    pub key_values_received: &'a [(u32, u64)],
+    pub key_values_received: &'a [(u32, u32)],
 }
 
 /// The plan of one rank, computed without that of the others.
@@ -40,9 +41,9 @@ pub struct RankPlan {
     /// A plan in which only this rank has any rows, as rank 0.
     rows: LogicalPlan,
     /// Query tokens sent, by the rank they go to.
-    pub queries_sent: Vec<(u32, u64)>,
+    pub queries_sent: Vec<(u32, u32)>,
     /// Key/value tokens sent, by the rank they go to.
-    pub key_values_sent: Vec<(u32, u64)>,
+    pub key_values_sent: Vec<(u32, u32)>,
 }
 
 impl<'a> RankView<'a> {
@@ -79,7 +80,25 @@ impl RankPlan {
     /// # Errors
     /// Those of [`LogicalPlan::new`]; [`Error::NoSuchRank`].
     pub fn new(batch: &Batch, order: TaskOrder, rank: u32) -> Result<Self, Error> {
-        Index::new(batch, order)?.rank(rank)
+        if rank >= batch.world_size() {
+            return Err(Error::NoSuchRank { rank: Rank(rank), world_size: batch.world_size() });
+        }
+        match order {
+            TaskOrder::Documents => Ok(Self::of_row(&alone(batch, rank)?, 0)),
+            TaskOrder::Slots => Index::new(batch, order)?.rank(rank),
+        }
+    }
+
+    /// The plan of the rank in that row of the index, which must exist.
+    fn of_row(index: &Index, row: u32) -> Self {
+        let rows = fill::one(index, row);
+        let mut tally = Tally::new(index.world_size);
+        let (mut queries_sent, mut key_values_sent) = (Vec::new(), Vec::new());
+        tally.append(&mut queries_sent, &rows.queries.rank, &rows.slot_tokens);
+        let copied = rows.copies.windows(2).zip(&rows.slot_tokens);
+        let tokens: Vec<u32> = copied.flat_map(|(ends, &tokens)| (ends[0]..ends[1]).map(move |_| tokens)).collect();
+        tally.append(&mut key_values_sent, &rows.key_values.rank, &tokens);
+        Self { rows, queries_sent, key_values_sent }
     }
 
     /// The rank's rows.
@@ -98,13 +117,6 @@ impl Index {
         if rank >= self.world_size {
             return Err(Error::NoSuchRank { rank: Rank(rank), world_size: self.world_size });
         }
-        let rows = fill::one(self, rank);
-        let mut tally = Tally::new(self.world_size);
-        let (mut queries_sent, mut key_values_sent) = (Vec::new(), Vec::new());
-        tally.append(&mut queries_sent, &rows.queries.rank, &rows.slot_tokens);
-        let copied = rows.copies.windows(2).zip(&rows.slot_tokens);
-        let tokens: Vec<u32> = copied.flat_map(|(ends, &tokens)| (ends[0]..ends[1]).map(move |_| tokens)).collect();
-        tally.append(&mut key_values_sent, &rows.key_values.rank, &tokens);
-        Ok(RankPlan { rows, queries_sent, key_values_sent })
+        Ok(RankPlan::of_row(self, rank))
     }
 }

@@ -268,7 +268,7 @@ impl<'a> Facts<'a> {
             findings.expect(Property::Conservation, what, &[rank], row.len() as i64, found.len() as i64);
             for (&(peer, tokens), &(found_peer, found)) in row.iter().zip(found) {
                 findings.expect(Property::Conservation, what, &[rank, peer], peer as i64, i64::from(found_peer));
-                findings.expect(Property::Conservation, what, &[rank, peer], tokens, found as i64);
+                findings.expect(Property::Conservation, what, &[rank, peer], tokens, i64::from(found));
             }
         }
     }

@@ -106,7 +106,7 @@ fn bump(column: &mut [u32], at: usize) {
     column[at] = column[at].wrapping_add(1);
 }
 
-fn count(entries: &mut [(u32, u64)], at: usize) {
+fn count(entries: &mut [(u32, u32)], at: usize) {
     let at = at % entries.len();
     entries[at].1 -= 1;
 }

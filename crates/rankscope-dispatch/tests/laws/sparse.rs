@@ -25,7 +25,7 @@ fn matrix(counts: &Counts, metadata: &Metadata) {
     let ranks = metadata.world_size;
     for rank in 0..ranks {
         let mut row = vec![0; ranks];
-        counts.row(rank as u32).iter().for_each(|&(peer, tokens)| row[peer as usize] = tokens as i64);
+        counts.row(rank as u32).iter().for_each(|&(peer, tokens)| row[peer as usize] = i64::from(tokens));
         assert_eq!(row, metadata.num_recv_tokens.row(rank)[..ranks]);
         assert!(counts.row(rank as u32).iter().all(|entry| entry.1 > 0));
     }
@@ -107,26 +107,35 @@ fn threads_do_not_change_the_plan() {
     }
 }
 
+/// What the whole plan and the part of every rank say of a batch that has none.
+fn refused(batch: &Batch) -> Option<Error> {
+    let whole = LogicalPlan::new(batch, TaskOrder::Documents).err();
+    for rank in 0..batch.world_size() {
+        assert_eq!(RankPlan::new(batch, TaskOrder::Documents, rank).err(), whole, "rank {rank} alone");
+    }
+    whole
+}
+
 #[test]
 fn offsets_beyond_32_bits_are_refused() {
     let shard = |tokens| Shard { linear: Rank(0), attention: Rank(1), tokens };
     let mut batch = Batch::new(2).unwrap();
     batch.push(&[shard(u32::MAX)]).unwrap();
-    assert!(LogicalPlan::new(&batch, TaskOrder::Documents).is_ok());
+    assert_eq!(refused(&batch), None);
     assert_eq!(RankPlan::new(&batch, TaskOrder::Documents, 2), Err(Error::NoSuchRank { rank: Rank(2), world_size: 2 }));
     batch.push(&[shard(1)]).unwrap();
-    assert!(matches!(LogicalPlan::new(&batch, TaskOrder::Documents), Err(Error::Overflow32 { .. })));
+    assert!(matches!(refused(&batch), Some(Error::Overflow32 { .. })));
     let mut batch = Batch::new(2).unwrap();
     batch.push(&[shard(1 << 29), shard(1 << 29)]).unwrap();
-    assert!(LogicalPlan::new(&batch, TaskOrder::Documents).is_ok(), "two planes of 2^30 tokens");
+    assert_eq!(refused(&batch), None, "two planes of 2^30 tokens");
     let mut batch = Batch::new(2).unwrap();
     batch.push(&[shard(1 << 30); 3]).unwrap();
-    assert!(matches!(LogicalPlan::new(&batch, TaskOrder::Documents), Err(Error::Overflow32 { .. })));
+    assert!(matches!(refused(&batch), Some(Error::Overflow32 { .. })));
 }
 
 #[test]
 fn copies_that_grow_with_the_square_are_bounded() {
     let mut batch = Batch::new(1).unwrap();
     batch.push(&vec![Shard { linear: Rank(0), attention: Rank(0), tokens: 0 }; 20_000]).unwrap();
-    assert!(matches!(LogicalPlan::new(&batch, TaskOrder::Documents), Err(Error::TooLarge { .. })));
+    assert!(matches!(refused(&batch), Some(Error::TooLarge { .. })));
 }
