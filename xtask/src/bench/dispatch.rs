@@ -125,13 +125,14 @@ fn markdown(figures: &Value) -> String {
 /// File order beside a chosen layout, and one plan each of the widest batches.
 fn layouts(figures: &Value) -> String {
     let mut text = String::from(
-        "\n| documents | ranks | file order, GB | above the bound | chosen, GB | above the bound | less |\n|---|--:|--:|--:|--:|--:|--:|\n",
+        "\n| documents | ranks | file order, GB | above the bound | chosen, GB | above the bound | less | crumbs |\n\
+         |---|--:|--:|--:|--:|--:|--:|--:|\n",
     );
     for case in figures["layouts"].as_array().into_iter().flatten() {
         let number = |key: &str| case[key].as_f64().unwrap_or(f64::NAN);
         let (in_order, chosen) = (number("in_order_bytes"), number("chosen_bytes"));
         text += &format!(
-            "| {} | {} | {:.3} | {:.0} % | {:.3} | {:.0} % | {:.0} % |\n",
+            "| {} | {} | {:.3} | {:.0} % | {:.3} | {:.0} % | {:.0} % | {}, {} |\n",
             case["name"].as_str().unwrap_or_default(),
             case["world_size"],
             in_order / 1e9,
@@ -139,6 +140,8 @@ fn layouts(figures: &Value) -> String {
             chosen / 1e9,
             (chosen / number("chosen_bound_bytes") - 1.0) * 100.0,
             (1.0 - chosen / in_order) * 100.0,
+            case["in_order_crumbs"][0],
+            case["chosen_crumbs"][0],
         );
     }
     text.push('\n');

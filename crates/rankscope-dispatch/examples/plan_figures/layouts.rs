@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use rankscope_dispatch::cost::Work;
 use rankscope_dispatch::planner::bounded::{Limits, Options, bounded};
-use rankscope_dispatch::planner::{Goal, Prices, Remote, choose, lower_bound, place_evenly};
+use rankscope_dispatch::planner::{BLOCK_TOKENS, Goal, Prices, Remote, choose, lower_bound, place_evenly};
 use rankscope_dispatch::{Batch, Error, Rows, TorchRandom};
 use serde_json::{Value, json};
 
@@ -47,7 +47,8 @@ fn plan_ms(lengths: &[u32], ranks: u32) -> Result<f64, Error> {
 fn case(name: &str, ranks: u32, lengths: &[u32]) -> Result<Value, Error> {
     let in_order = place_evenly(lengths, ranks)?;
     let chosen = choose(&in_order, None, &options(), Goal::FewestBytes)?;
-    let (first, first_bound) = bytes_and_bound(&in_order, &bounded(&in_order, &options())?)?;
+    let in_order_plan = bounded(&in_order, &options())?;
+    let (first, first_bound) = bytes_and_bound(&in_order, &in_order_plan)?;
     let (second, second_bound) = bytes_and_bound(&chosen.layout, &chosen.plan)?;
     Ok(json!({
         "name": name,
@@ -56,7 +57,15 @@ fn case(name: &str, ranks: u32, lengths: &[u32]) -> Result<Value, Error> {
         "in_order_bound_bytes": first_bound,
         "chosen_bytes": second,
         "chosen_bound_bytes": second_bound,
+        "in_order_crumbs": crumbs(&in_order_plan),
+        "chosen_crumbs": crumbs(&chosen.plan),
     }))
+}
+
+/// Pieces of cut documents for which a kernel would compute a tile that is more than half empty, and all pieces.
+fn crumbs(plan: &Batch) -> [usize; 2] {
+    let pieces = || plan.documents().filter(|document| document.len() > 1).flatten();
+    [pieces().filter(|piece| piece.tokens < BLOCK_TOKENS / 2).count(), pieces().count()]
 }
 
 fn bytes_and_bound(layout: &Batch, plan: &Batch) -> Result<(u64, u64), Error> {

@@ -121,6 +121,9 @@ impl Ranks {
         for (place, &rank) in ranks.iter().enumerate() {
             let equal = left.div_ceil((ranks.len() - place) as u64);
             let share = equal.next_multiple_of(SHARE_TOKENS).min(self.room(rank)).min(left);
+            // A crumb that would be left for the next rank stays here if it fits.
+            let crumb = left - share < CRUMB_TOKENS && left <= self.room(rank);
+            let share = if crumb { left } else { share };
             left -= share;
             // No more than `tokens`, which fit.
             shares.push((rank, share as u32));
@@ -146,7 +149,10 @@ impl Ranks {
 fn shards(shares: &[(u32, u32)], cut: Cut) -> Vec<Shard> {
     let shard = |rank: u32, tokens: u32| Shard { linear: Rank(rank), attention: Rank(rank), tokens };
     let head = |share: u32| match cut {
-        Cut::HeadAndTail if shares.len() > 1 => (share / 2).next_multiple_of(BLOCK_TOKENS).min(share),
+        // Neither end is less than half a block.
+        Cut::HeadAndTail if shares.len() > 1 && share >= 2 * BLOCK_TOKENS => {
+            (share / 2 + BLOCK_TOKENS / 2) / BLOCK_TOKENS * BLOCK_TOKENS
+        }
         _ => share,
     };
     let heads = shares.iter().map(|&(rank, share)| shard(rank, head(share)));
@@ -156,6 +162,8 @@ fn shards(shares: &[(u32, u32)], cut: Cut) -> Vec<Shard> {
 
 /// What shares are multiples of: a block from each end.
 pub(super) const SHARE_TOKENS: u64 = 2 * BLOCK_TOKENS as u64;
+/// A piece of fewer tokens is a crumb: more than half of a kernel's tile is empty.
+const CRUMB_TOKENS: u64 = BLOCK_TOKENS as u64 / 2;
 /// Ranks that are looked at beyond those needed, to find some with room. They are sorted by work, and few of those with the
 /// least work are full.
 const LOOKED_AT: usize = 64;
@@ -209,6 +217,21 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn where_there_is_room_no_document_is_cut_into_crumbs(
+            lengths in prop::collection::vec(1_u32..100_000, 1..30),
+            world_size in 1_u32..20,
+            most in 1_u64..100_000_000,
+            run in any::<bool>(),
+        ) {
+            let tokens: u64 = lengths.iter().map(|&length| u64::from(length)).sum();
+            let cut = if run { Cut::Run } else { Cut::HeadAndTail };
+            for document in pack(&lengths, world_size, tokens, Degree::ByWork(most), cut)?.documents() {
+                let crumb = document.iter().find(|shard| u64::from(shard.tokens) < CRUMB_TOKENS);
+                prop_assert!(document.len() == 1 || crumb.is_none(), "{:?}", document);
+            }
+        }
+
         #[test]
         fn every_token_lies_somewhere_and_no_rank_has_too_many(
             lengths in prop::collection::vec(prop_oneof![0_u32..40, 0_u32..3000, 0_u32..100_000], 0..30),

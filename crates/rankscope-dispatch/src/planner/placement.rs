@@ -43,17 +43,23 @@ pub fn place_evenly(lengths: &[u32], world_size: u32) -> Result<Batch, Error> {
         let end = [nearest, blocks].into_iter().find(|near_by| near_by.abs_diff(end) <= near).unwrap_or(end);
         end - std::mem::replace(&mut filled, end)
     };
-    fill(lengths, world_size, head_in_blocks, room)
+    fill(lengths, world_size, |part| head_in_blocks(part, share), room)
 }
 
-/// Half of a part of a document, in whole blocks unless there are too few.
-fn head_in_blocks(part: u32) -> u32 {
-    match part < 4 * BLOCK_TOKENS {
-        true => part / 2,
+/// Half of a part of a document, in whole blocks unless there are too few. Less than two blocks stay in one piece where that is
+/// little of a share: halves would be crumbs to a kernel, and where few tokens lie hardly matters to the balance.
+fn head_in_blocks(part: u32, share: u64) -> u32 {
+    match (part < 2 * BLOCK_TOKENS, u64::from(part) <= share / LITTLE_PARTS) {
+        (true, true) => part,
+        (true, false) => part / 2,
+        (false, false) if part < 4 * BLOCK_TOKENS => part / 2,
         // No more than the part, which is several blocks.
-        false => round_to_blocks(u64::from(part / 2)) as u32,
+        (false, _) => round_to_blocks(u64::from(part / 2)) as u32,
     }
 }
+
+/// The part of a share that is little: one in so many.
+const LITTLE_PARTS: u64 = 16;
 
 /// The nearest whole number of blocks.
 fn round_to_blocks(tokens: u64) -> u64 {
@@ -176,6 +182,14 @@ mod tests {
             let odd = document.iter().filter(|shard| shard.tokens % BLOCK_TOKENS != 0).count();
             assert!(odd <= 1 || document.iter().any(|shard| shard.tokens < 4 * BLOCK_TOKENS), "{document:?}");
         }
+    }
+
+    #[test]
+    fn less_than_two_blocks_beside_a_large_share_stay_in_one_piece() {
+        let batch = even(&[65_636, 65_436], 2);
+        assert_eq!(batch.document(0).iter().filter(|shard| shard.linear == Rank(1)).collect::<Vec<_>>(), [&resident(1, 100)]);
+        // Of a small share, halves keep the work even.
+        assert!(even(&[3000], 16).shards().len() > 16);
     }
 
     #[test]

@@ -55,9 +55,17 @@ fn check(layout: &Batch, options: &Options) -> Result<(), TestCaseError> {
         prop_assert!(*load <= limits.promised[rank], "rank {} has {} of {}", rank, load, limits.promised[rank]);
     }
     for (shards, runs) in plan.documents().zip(homes(layout)) {
-        let mut end = 0;
+        let (mut start, mut end) = (0, 0);
         for shard in shards {
             end += u64::from(shard.tokens);
+            let is_run = runs.iter().any(|run| run.0 == end) && (start == 0 || runs.iter().any(|run| run.0 == start));
+            prop_assert!(
+                is_run || shard.tokens >= limits.smallest_block / 2,
+                "a crumb of {} tokens at {}",
+                shard.tokens,
+                start
+            );
+            start = end;
             let whole = shard.tokens % limits.smallest_block == 0 || runs.iter().any(|run| run.0 == end);
             prop_assert!(whole, "a shard of {} tokens that ends at {}", shard.tokens, end);
         }

@@ -16,8 +16,9 @@ use crate::{Batch, Error, Shard};
 pub(super) struct Piece {
     pub(super) start: u32,
     pub(super) end: u32,
-    /// Where the run of the linear layout begins that this was cut from; cuts are whole blocks from here.
+    /// Where the run of the linear layout begins and ends that this was cut from; cuts are whole blocks from the beginning.
     pub(super) origin: u32,
+    pub(super) run_end: u32,
     pub(super) home: u32,
     pub(super) at: u32,
 }
@@ -87,9 +88,9 @@ impl<'a> Assignment<'a> {
                     Some(last) if last.home == home && last.at == at => last.end = end,
                     Some(last) if last.home == home => {
                         let origin = last.origin;
-                        pieces.push(Piece { start, end, origin, home, at });
+                        pieces.push(Piece { start, end, origin, run_end: end, home, at });
                     }
-                    _ => pieces.push(Piece { start, end, origin: start, home, at }),
+                    _ => pieces.push(Piece { start, end, origin: start, run_end: end, home, at }),
                 }
             }
             let mut lies: Vec<(Range<u32>, u32)> = Vec::new();
@@ -102,6 +103,11 @@ impl<'a> Assignment<'a> {
                     Some(last) if last.1 == piece.home => last.0.end = piece.end,
                     _ => lies.push((piece.start..piece.end, piece.home)),
                 }
+            }
+            let mut ends = lies.iter().map(|(run, _)| run.end).peekable();
+            for piece in &mut pieces {
+                while ends.next_if(|end| *end < piece.end).is_some() {}
+                piece.run_end = ends.peek().copied().unwrap_or(piece.end);
             }
             let mut by_rank: Vec<_> = lies.iter().map(|(run, home)| (*home, run.clone())).collect();
             by_rank.sort_unstable_by_key(|(home, run)| (*home, run.start));
@@ -392,24 +398,39 @@ impl Piece {
     /// The cut nearest to `position`: a whole number of blocks from the origin, or an end of the piece.
     pub(super) fn cut_near(&self, position: f64, block: u32) -> u32 {
         let blocks = ((position - f64::from(self.origin)) / f64::from(block)).round().max(0.0) as u32;
-        self.origin.saturating_add(blocks.saturating_mul(block)).clamp(self.start, self.end)
+        let cut = self.origin.saturating_add(blocks.saturating_mul(block)).clamp(self.start, self.end);
+        if self.leaves_crumb(cut, block) { self.end } else { cut }
     }
 
     /// The last cut at or before `position`.
     pub(super) fn cut_before(&self, position: u32, block: u32) -> u32 {
         let position = position.clamp(self.start, self.end);
-        match position == self.end {
-            true => position,
-            false => (position - (position - self.origin) % block).max(self.start),
+        if position == self.end {
+            return position;
         }
+        let cut = position - (position - self.origin) % block;
+        let cut = if self.leaves_crumb(cut, block) { cut.saturating_sub(block) } else { cut };
+        cut.max(self.start)
     }
 
     /// The first cut at or after `position`.
     pub(super) fn cut_from(&self, position: u32, block: u32) -> u32 {
         let position = position.clamp(self.start, self.end);
-        match position == self.start {
-            true => position,
-            false => self.origin.saturating_add((position - self.origin).next_multiple_of(block)).min(self.end),
+        if position == self.start {
+            return position;
         }
+        let cut = self.origin.saturating_add((position - self.origin).next_multiple_of(block)).min(self.end);
+        if self.leaves_crumb(cut, block) { self.end } else { cut }
     }
+
+    /// Whether so little of the run lies behind `cut` that a kernel would compute a tile for it that is more than half empty: the
+    /// last block of a run is then one and a part.
+    fn leaves_crumb(&self, cut: u32, block: u32) -> bool {
+        cut < self.run_end && self.run_end - cut < block / 2
+    }
+}
+
+/// The most tokens of the last block of a run: those of a block, and of a crumb.
+pub(super) fn longest_block(block: u32) -> u32 {
+    block + (block / 2).saturating_sub(1)
 }

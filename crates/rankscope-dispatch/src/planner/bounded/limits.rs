@@ -5,12 +5,13 @@
 //!
 //! - *asked*: `1 + eps` times the mean.
 //! - *as it lies*: the time of the slowest rank if nothing moves. No plan is worth a higher one.
-//! - *sure*: the mean and one block. With `n` ranks of weight above zero, each limit but that of one rank too heavy, and all of
-//!   them too full for another block, would need more work than there is; so below this level a rank that is too heavy always
-//!   finds one with room for a block. Blocks are made small enough that this is no more than was asked, down to one token.
+//! - *sure*: the mean and the longest block. With `n` ranks of weight above zero, each limit but that of one rank too heavy, and
+//!   all of them too full for another block, would need more work than there is; so below this level a rank that is too heavy
+//!   always finds one with room for a block. Blocks are made small enough that this is no more than was asked, down to one token.
 //!
 //! Nothing can be below the time of a single query token at the end of the longest document.
 
+use super::assignment::longest_block;
 use crate::cost::Work;
 use crate::planner::BLOCK_TOKENS;
 use crate::{Batch, Error, Shard};
@@ -66,7 +67,7 @@ impl Limits {
             Work::Cells => {
                 let longest = longest(layout);
                 let tolerated = total * eps.max(SMALLEST_TOLERANCE) / workers;
-                let block = |tokens: u32| work.of(longest.saturating_sub(tokens), longest) as f64;
+                let block = |tokens: u32| work.of(longest.saturating_sub(longest_block(tokens)), longest) as f64;
                 let mut tokens = BLOCK_TOKENS;
                 while tokens > 1 && block(tokens) > tolerated {
                     tokens /= 2;
