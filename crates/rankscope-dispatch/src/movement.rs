@@ -4,6 +4,7 @@
 //! Bytes are bytes; only the sums of gradients need to know what an element is.
 
 mod element;
+mod keep;
 pub mod noise;
 pub mod proof;
 pub mod reference;
@@ -17,6 +18,7 @@ use rayon::prelude::*;
 use crate::{Error, Exchange, ExchangeFault as Fault, RankExchange, RowCopy, RowSum, Step, TensorRows};
 
 pub use element::ElementType;
+pub use keep::{Kept, KeptRows};
 
 /// Executes `exchange`. `inputs` and the result hold the tensors of every rank, by rank, then by position in
 /// [`Exchange::tensors`], rows back to back. Output rows that nothing is copied to are zero.
@@ -47,6 +49,19 @@ pub fn execute(exchange: &Exchange, element: ElementType, inputs: &[Vec<Vec<u8>>
 /// # Errors
 /// [`Error::Exchange`] when the rank's part or its input cannot be right.
 pub fn pack(part: &RankExchange, tensors: &[TensorRows], element: ElementType, input: &[Vec<u8>]) -> Result<Vec<u8>, Error> {
+    pack_rows(part, tensors, &summed(part, tensors, element, input)?)
+}
+
+/// The tensors of one rank with the sums that come before an exchange; those that have none as they are.
+///
+/// # Errors
+/// [`Error::Exchange`] when the rank's part or its input cannot be right.
+pub fn summed<'a>(
+    part: &RankExchange,
+    tensors: &[TensorRows],
+    element: ElementType,
+    input: &'a [Vec<u8>],
+) -> Result<Vec<Cow<'a, [u8]>>, Error> {
     let sizes = tensors.iter().zip(&part.input_rows).map(|(tensor, rows)| tensor.row_bytes.checked_mul(*rows));
     if !sizes.eq(input.iter().map(|tensor| Some(tensor.len() as u64))) {
         return Err(refused(part, Fault::InputSizes));
@@ -58,11 +73,19 @@ pub fn pack(part: &RankExchange, tensors: &[TensorRows], element: ElementType, i
             add(part, tensor, element, &sums, rows.to_mut())?;
         }
     }
+    Ok(input)
+}
 
+/// The send buffer of one rank from tensors in which all is summed.
+///
+/// # Errors
+/// [`Error::Exchange`] when the rank's part or its input cannot be right.
+pub fn pack_rows(part: &RankExchange, tensors: &[TensorRows], input: &[Cow<'_, [u8]>]) -> Result<Vec<u8>, Error> {
     let mut buffer = zeros(part, Some(part.send_bytes))?;
     for copy in &part.pack {
         let (tensor, rows, wire) = ranges(part, tensors, Step::Pack, copy)?;
-        let (Some(from), Some(into)) = (input[copy.tensor as usize].get(rows), buffer.get_mut(wire)) else {
+        let from = input.get(copy.tensor as usize).and_then(|tensor| tensor.get(rows));
+        let (Some(from), Some(into)) = (from, buffer.get_mut(wire)) else {
             return Err(refused(part, Fault::CopyOutside { step: Step::Pack, copy: *copy }));
         };
         copy_rows(tensor.row_bytes, from, tensor.row_bytes, into, tensor.wire_row_bytes);
@@ -75,6 +98,16 @@ pub fn pack(part: &RankExchange, tensors: &[TensorRows], element: ElementType, i
 /// # Errors
 /// [`Error::Exchange`] when the rank's part or its buffer cannot be right.
 pub fn unpack(part: &RankExchange, tensors: &[TensorRows], element: ElementType, buffer: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+    let mut output = unpack_rows(part, tensors, buffer)?;
+    sum_after(part, tensors, element, &mut output)?;
+    Ok(output)
+}
+
+/// The same before anything is summed.
+///
+/// # Errors
+/// [`Error::Exchange`] when the rank's part or its buffer cannot be right.
+pub fn unpack_rows(part: &RankExchange, tensors: &[TensorRows], buffer: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
     let sizes = tensors.iter().zip(&part.output_rows).map(|(tensor, rows)| tensor.row_bytes.checked_mul(*rows));
     let mut output: Vec<Vec<u8>> = sizes.map(|bytes| zeros(part, bytes)).collect::<Result<_, _>>()?;
     for copy in &part.unpack {
@@ -84,10 +117,23 @@ pub fn unpack(part: &RankExchange, tensors: &[TensorRows], element: ElementType,
         };
         copy_rows(tensor.row_bytes, from, tensor.wire_row_bytes, into, tensor.row_bytes);
     }
-    for (index, (tensor, rows)) in tensors.iter().zip(&mut output).enumerate() {
+    Ok(output)
+}
+
+/// Sums what is summed after an exchange.
+///
+/// # Errors
+/// [`Error::Exchange`] when the rank's part cannot be right.
+pub fn sum_after(
+    part: &RankExchange,
+    tensors: &[TensorRows],
+    element: ElementType,
+    output: &mut [Vec<u8>],
+) -> Result<(), Error> {
+    for (index, (tensor, rows)) in tensors.iter().zip(output).enumerate() {
         add(part, tensor, element, &of_tensor(&part.sums_after, index), rows)?;
     }
-    Ok(output)
+    Ok(())
 }
 
 /// All rows at once where neither side has padding.

@@ -46,6 +46,8 @@ pub struct Timing {
     pub exchange: Duration,
     /// From the receive buffer to tensors.
     pub unpack: Duration,
+    /// From tensors to tensors: what the rank keeps, where that goes through no buffer. Nothing where a backend does not tell.
+    pub keep: Duration,
 }
 
 /// The tensors of a rank before an exchange.

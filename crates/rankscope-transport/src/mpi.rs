@@ -60,11 +60,11 @@ impl Mpi {
     /// The times of the slowest rank. All ranks call it together.
     #[must_use]
     pub fn slowest(&self, timing: Timing) -> Timing {
-        let own = [timing.pack, timing.exchange, timing.unpack].map(|part| part.as_nanos() as u64);
-        let mut slowest = [0; 3];
+        let own = [timing.pack, timing.exchange, timing.unpack, timing.keep].map(|part| part.as_nanos() as u64);
+        let mut slowest = [0; 4];
         self.world.all_reduce_into(&own, &mut slowest, SystemOperation::max());
-        let [pack, exchange, unpack] = slowest.map(Duration::from_nanos);
-        Timing { pack, exchange, unpack }
+        let [pack, exchange, unpack, keep] = slowest.map(Duration::from_nanos);
+        Timing { pack, exchange, unpack, keep }
     }
 
     /// Ends all processes of the job with this exit status.

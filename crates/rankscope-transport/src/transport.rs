@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use rankscope_dispatch::movement::{self, ElementType};
+use rankscope_dispatch::movement::{self, ElementType, Kept};
 use rankscope_dispatch::{RankExchange, TensorRows};
 use rankscope_time::Rank;
 
@@ -37,7 +37,8 @@ pub trait Transport {
     }
 
     /// Executes `part` whole, from the tensors of this rank before the exchange to those after it. Here packing and unpacking
-    /// are the simulator's own functions; a backend whose memory is elsewhere does all of it there.
+    /// are the simulator's own functions, and what the rank keeps goes through no buffer; a backend whose memory is elsewhere
+    /// does all of it there.
     ///
     /// # Errors
     /// [`ExecuteError`]. The job cannot go on after an error.
@@ -48,18 +49,27 @@ pub trait Transport {
         element: ElementType,
         input: &[Vec<u8>],
     ) -> Result<(Vec<Vec<u8>>, Timing), ExecuteError> {
+        let kept = Kept::of(part, tensors);
+        let crossing = &kept.crossing;
         let begun = Instant::now();
-        let send = movement::pack(part, tensors, element, input)?;
+        let input = movement::summed(crossing, tensors, element, input)?;
+        let send = movement::pack_rows(crossing, tensors, &input)?;
         let pack = begun.elapsed();
 
         let mut receive = vec![0; part.receive_bytes as usize];
         self.barrier()?;
         let begun = Instant::now();
-        self.all_to_all(part, &send, &mut receive)?;
+        self.all_to_all(crossing, &send, &mut receive)?;
         let exchange = begun.elapsed();
 
         let begun = Instant::now();
-        let output = movement::unpack(part, tensors, element, &receive)?;
-        Ok((output, Timing { pack, exchange, unpack: begun.elapsed() }))
+        let mut output = movement::unpack_rows(crossing, tensors, &receive)?;
+        let unpack = begun.elapsed();
+        let begun = Instant::now();
+        kept.copy(tensors, &input, &mut output)?;
+        let keep = begun.elapsed();
+        let begun = Instant::now();
+        movement::sum_after(crossing, tensors, element, &mut output)?;
+        Ok((output, Timing { pack, exchange, unpack: unpack + begun.elapsed(), keep }))
     }
 }

@@ -103,7 +103,7 @@ impl<C: Card> CudaRank<C> {
             Ok(tensor)
         };
         let outputs: Result<_, CudaError> = output.starts.iter().zip(&output.sizes).map(read).collect();
-        Ok((outputs?, Timing { pack, exchange: carried, unpack }))
+        Ok((outputs?, Timing { pack, exchange: carried, unpack, ..Timing::default() }))
     }
 
     /// How long the card takes over what is asked of it.

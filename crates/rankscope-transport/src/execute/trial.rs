@@ -203,7 +203,12 @@ fn is_consequence(error: &ExecuteError) -> bool {
 }
 
 fn slower(a: Timing, b: Timing) -> Timing {
-    Timing { pack: a.pack.max(b.pack), exchange: a.exchange.max(b.exchange), unpack: a.unpack.max(b.unpack) }
+    Timing {
+        pack: a.pack.max(b.pack),
+        exchange: a.exchange.max(b.exchange),
+        unpack: a.unpack.max(b.unpack),
+        keep: a.keep.max(b.keep),
+    }
 }
 
 fn idle(direction: Direction, exchange: &Exchange) -> Outcome {

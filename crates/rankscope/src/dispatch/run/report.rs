@@ -37,6 +37,11 @@ struct Exchange {
     bytes_per_second: f64,
     pack_seconds: f64,
     unpack_seconds: f64,
+    /// What ranks keep, in the median repetition; nothing where the backend does not tell it apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept_seconds: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept_bytes_per_second: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -88,6 +93,16 @@ impl Report {
         let head = ["exchange", "messages", "between ranks", "kept", "median", "fastest", "rate", "pack", "unpack"];
         let style = output::style();
         text += &columns(&head, self.exchanges.iter().map(row).collect(), style);
+        let kept = |row: &Exchange| {
+            let seconds = row.kept_seconds?;
+            let speed = rate(row.kept_bytes_per_second? / 1e9);
+            Some(vec![row.exchange.to_owned(), bytes(row.kept_bytes), duration(seconds * 1e9), speed])
+        };
+        let kept: Vec<_> = self.exchanges.iter().filter_map(kept).collect();
+        if !kept.is_empty() {
+            text += "\nwhat ranks keep crosses nothing and goes through no buffer\n\n";
+            text += &columns(&["exchange", "kept", "median", "rate"], kept, style);
+        }
         text += "\nevery byte is what the simulator says\n";
         text
     }
@@ -97,6 +112,7 @@ impl From<&Outcome> for Exchange {
     fn from(outcome: &Outcome) -> Self {
         let seconds = outcome.median(|timing| timing.exchange).as_secs_f64();
         let middle = |part: fn(&Timing) -> Duration| outcome.median(part).as_secs_f64();
+        let kept_seconds = Some(middle(|timing| timing.keep)).filter(|seconds| *seconds > 0.0 && outcome.kept_bytes > 0);
         Self {
             exchange: outcome.direction.as_str(),
             messages: outcome.messages,
@@ -107,6 +123,8 @@ impl From<&Outcome> for Exchange {
             bytes_per_second: if seconds > 0.0 { outcome.remote_bytes as f64 / seconds } else { 0.0 },
             pack_seconds: middle(|timing| timing.pack),
             unpack_seconds: middle(|timing| timing.unpack),
+            kept_seconds,
+            kept_bytes_per_second: kept_seconds.map(|seconds| outcome.kept_bytes as f64 / seconds),
         }
     }
 }
