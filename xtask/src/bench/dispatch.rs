@@ -144,6 +144,12 @@ fn layouts(figures: &Value) -> String {
             case["chosen_crumbs"][0],
         );
     }
+    text += "\n| network | documents | fewest bytes: ms, GB | shortest time: ms, GB |\n|---|---|--:|--:|\n";
+    for case in figures["goals"].as_array().into_iter().flatten() {
+        let pair = |key: &str| format!("{}, {}", shown(&case[key][0]), shown(&case[key][1]));
+        let [network, name] = ["network", "name"].map(|key| case[key].as_str().unwrap_or_default());
+        text += &format!("| {network} | {name} | {} | {} |\n", pair("fewest_bytes"), pair("shortest_time"));
+    }
     text.push('\n');
     for (name, ms) in figures["wide_ms"].as_object().into_iter().flatten() {
         text += &format!("{name}: {} ms\n", shown(ms));

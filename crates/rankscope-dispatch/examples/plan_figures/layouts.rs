@@ -14,16 +14,26 @@ const TOKENS_PER_RANK: u64 = 65_536;
 pub(crate) fn cases() -> Result<Vec<Value>, Error> {
     let mut cases = Vec::new();
     for ranks in [8, 64, 256] {
-        for longest in [1 << 16, 1 << 18, 1 << 20] {
-            let name = format!("log-normal, to {} Ki", longest >> 10);
-            cases.push(case(&name, ranks, &lengths(ranks, 1, |random| log_normal(random).clamp(64, longest)))?);
+        for (name, lengths) in mixes(ranks) {
+            cases.push(case(&name, ranks, &lengths)?);
         }
-        cases.push(case("half of all tokens in one document", ranks, &giant(ranks))?);
-        let mostly_short =
-            |random: &mut TorchRandom| if random.below(20) == 0 { 1 << 17 } else { 2048 + u64::from(random.below(2048)) };
-        cases.push(case("one in twenty of 128 Ki, others short", ranks, &lengths(ranks, 3, mostly_short))?);
     }
     Ok(cases)
+}
+
+/// Lengths of documents that fill so many ranks, by what they are called.
+pub(crate) fn mixes(ranks: u32) -> Vec<(String, Vec<u32>)> {
+    let log_normal = [1 << 16, 1 << 18, 1 << 20].map(|longest| {
+        let name = format!("log-normal, to {} Ki", longest >> 10);
+        (name, lengths(ranks, 1, |random| log_normal(random).clamp(64, longest)))
+    });
+    let mostly_short =
+        |random: &mut TorchRandom| if random.below(20) == 0 { 1 << 17 } else { 2048 + u64::from(random.below(2048)) };
+    let others = [
+        ("half of all tokens in one document".to_owned(), giant(ranks)),
+        ("one in twenty of 128 Ki, others short".to_owned(), lengths(ranks, 3, mostly_short)),
+    ];
+    log_normal.into_iter().chain(others).collect()
 }
 
 /// A document that lies on thousands of ranks, and more ranks than tokens: milliseconds of one plan each.

@@ -7,6 +7,7 @@
 mod batches;
 mod benchmark;
 mod first;
+mod goals;
 mod layouts;
 
 use std::hint::black_box;
@@ -42,6 +43,7 @@ fn main() -> Result<(), Error> {
         "max_over_mean": worst(|case| case.max_over_mean),
         "shards": by_ranks([64, 1024, 8192].map(|ranks| (ranks, batches::drawn(ranks).map(|batch| batch.shards().len()))))?,
         "layouts": layouts::cases()?,
+        "goals": goals::cases()?,
         "wide_ms": layouts::wide_ms()?,
         "cases": cases.iter().map(benchmark::Case::json).collect::<Vec<_>>(),
     });

@@ -2,13 +2,14 @@
 //!
 //! They are not the same. A rank that sends much more than others holds all of them up, a message within a node costs a part of
 //! one between nodes, and bytes that a looser balance saves may cost less than the attention that everybody waits for. For the
-//! shortest time plans are made with every tolerance of a list that is allowed, with and without the search for fewer bytes, and
-//! the fastest is kept. So a plan never takes longer because more is allowed.
+//! shortest time plans are made with every tolerance of a list that is allowed, with and without the search for fewer bytes, and,
+//! on several nodes, with bytes that cost less within a node; the fastest is kept. So a plan never takes longer because more is
+//! allowed.
 
 use rankscope_time::Span;
 
 use super::Remote;
-use super::bounded::{Limits, Options, bounded, loads, slowest};
+use super::bounded::{Limits, Nodes, Options, bounded, bounded_near, loads, slowest};
 use crate::cost::Work;
 use crate::events::Machine;
 use crate::network::Network;
@@ -62,14 +63,19 @@ impl Goal<'_> {
     /// # Errors
     /// Those of [`bounded`], when no way that was tried leads to a plan; those of [`Pace::forward`].
     pub fn plan(&self, layout: &Batch, options: &Options) -> Result<Batch, Error> {
-        let Self::ShortestTime(_) = self else { return bounded(layout, options) };
+        let Self::ShortestTime(pace) = self else { return bounded(layout, options) };
         // Figures that mean nothing are refused as they are, before others take their place.
         Limits::new(layout, &options.work, options.eps, &options.weights)?;
         let mut best: Option<(Rating, Batch)> = None;
         let mut refused = None;
-        for eps in TOLERANCES.into_iter().filter(|eps| *eps <= options.eps.max(TIGHTEST)) {
+        let nodes = Nodes::of(pace.network, layout.world_size());
+        let tolerances = TOLERANCES.into_iter().filter(|eps| *eps <= options.eps.max(TIGHTEST));
+        for (eps, nodes) in
+            tolerances.flat_map(|eps| [Some(Nodes::ALIKE), nodes].into_iter().flatten().map(move |nodes| (eps, nodes)))
+        {
             for search_steps in [options.search_steps, Some(0)] {
-                match bounded(layout, &Options { eps: eps.min(options.eps), search_steps, ..options.clone() }) {
+                let tried = Options { eps: eps.min(options.eps), search_steps, ..options.clone() };
+                match bounded_near(layout, &tried, nodes) {
                     Ok(plan) => {
                         let rating = self.rating(&plan, options)?;
                         if best.as_ref().is_none_or(|best| rating < best.0) {

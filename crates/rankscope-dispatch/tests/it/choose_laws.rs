@@ -68,6 +68,25 @@ proptest! {
 }
 
 #[test]
+fn for_time_work_is_given_away_within_a_node() {
+    // Rank 0 has two documents, and ranks 3 and 12 have none; eight ranks share a node and its card.
+    let mut lists = vec![vec![8192]; 16];
+    lists[0].push(8192);
+    lists[3].clear();
+    lists[12].clear();
+    lists[13].push(512);
+    let layout = place_on_ranks(&lists).expect("ranks");
+    let network = Preset::of_name("ethernet-100").expect("a preset").network();
+    let pace = Pace { network: &network, machine: &Machine::H100, rows: &Rows::LLAMA_8B };
+    let receivers = |plan: &Batch| -> Vec<u32> {
+        let moved = plan.shards().iter().filter(|shard| shard.linear != shard.attention);
+        moved.map(|shard| shard.attention.0).collect()
+    };
+    assert_eq!(receivers(&bounded(&layout, &options(0.1)).expect("a plan")), [12]);
+    assert_eq!(receivers(&Goal::ShortestTime(pace).plan(&layout, &options(0.1)).expect("a plan")), [3]);
+}
+
+#[test]
 fn documents_that_fit_on_ranks_move_nothing_whatever_their_order() {
     let lengths: Vec<u32> = (0..16).flat_map(|_| [6000, 4000, 2000]).collect();
     let given = place_evenly(&lengths, 16).expect("ranks");

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use rankscope_dispatch::cost::{TimeTable, Work};
 use rankscope_dispatch::planner::bounded::{Caps, Limits, Options, bounded, explain, loads};
 use rankscope_dispatch::planner::{Prices, Remote, cell_limits, lower_bound, place_in_order, place_on_ranks};
-use rankscope_dispatch::{Batch, Error, Rows};
+use rankscope_dispatch::{Batch, Direction, Error, Exchange, Rows};
 use rankscope_time::Rank;
 
 use crate::received::received;
@@ -105,6 +105,20 @@ proptest! {
         let rows: Vec<Vec<f64>> = axis.iter().map(time).collect();
         let work = Work::Time(TimeTable::new(axis.clone(), axis.clone(), &rows).expect("a table"));
         check(&layout, &Options { work, ..options(eps) })?;
+    }
+
+    #[test]
+    fn a_backward_pass_that_sends_everything_again_has_the_plan_of_the_forward_pass(layout in layouts(), eps in 0.0..0.2_f64) {
+        let plan = bounded(&layout, &options(eps)).expect("a plan");
+        let rows = Rows { lse: 0, ..Rows::LLAMA_8B };
+        let bytes = |directions: [Direction; 2]| {
+            let crossing = |direction| Exchange::new(&plan, &rows, direction).expect("an exchange").traffic().remote_bytes();
+            directions.map(crossing).iter().sum::<u64>()
+        };
+        prop_assert_eq!(bytes([Direction::Resend, Direction::Backward]), 2 * bytes([Direction::Forward, Direction::Output]));
+        let Prices { query, key } = prices();
+        let backward = Options { prices: Prices { query: 2 * query, key: 2 * key }, ..options(eps) };
+        prop_assert_eq!(bounded(&layout, &backward).expect("a plan"), plan);
     }
 
     #[test]

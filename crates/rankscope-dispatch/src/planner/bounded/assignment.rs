@@ -7,6 +7,7 @@ use rankscope_time::Rank;
 use super::super::pieces;
 use super::caps::{Caps, Ledger};
 use super::involved::Involved;
+use super::nearness::{Fares, Nodes};
 use crate::cost::Work;
 use crate::planner::{BLOCK_TOKENS, Prices};
 use crate::{Batch, Error, Shard};
@@ -36,7 +37,10 @@ pub(super) struct Transfer {
 /// Every piece and every load.
 pub(super) struct Assignment<'a> {
     pub(super) work: &'a Work,
-    pub(super) prices: Prices,
+    /// What counts against caps.
+    prices: Prices,
+    /// What is to be low.
+    fares: Fares,
     /// Tokens of a block: where pieces may be cut.
     block: u32,
     documents: Vec<Vec<Piece>>,
@@ -62,16 +66,16 @@ enum Before {
 
 impl<'a> Assignment<'a> {
     /// Everything is computed where it lies.
-    pub(super) fn at_home(layout: &Batch, work: &'a Work, prices: Prices) -> Result<Self, Error> {
-        Self::new(layout, work, prices, |shard| shard.linear.0)
+    pub(super) fn at_home(layout: &Batch, work: &'a Work, prices: Prices, nodes: Nodes) -> Result<Self, Error> {
+        Self::new(layout, work, prices, nodes, |shard| shard.linear.0)
     }
 
     /// Everything is computed where `plan` says.
     pub(super) fn planned(plan: &Batch, work: &'a Work, prices: Prices) -> Result<Self, Error> {
-        Self::new(plan, work, prices, |shard| shard.attention.0)
+        Self::new(plan, work, prices, Nodes::ALIKE, |shard| shard.attention.0)
     }
 
-    fn new(batch: &Batch, work: &'a Work, prices: Prices, at: impl Fn(&Shard) -> u32) -> Result<Self, Error> {
+    fn new(batch: &Batch, work: &'a Work, prices: Prices, nodes: Nodes, at: impl Fn(&Shard) -> u32) -> Result<Self, Error> {
         let mut documents = Vec::with_capacity(batch.len());
         let mut runs = Vec::with_capacity(batch.len());
         let mut held = Vec::with_capacity(batch.len());
@@ -122,8 +126,21 @@ impl<'a> Assignment<'a> {
         for list in &mut of_rank {
             list.sort_by_key(|index| std::cmp::Reverse(length(index)));
         }
-        let block = BLOCK_TOKENS;
-        Ok(Self { work, prices, block, documents, runs, held, loads, of_rank, guests, ledger: None, journal: Vec::new() })
+        let (block, fares) = (BLOCK_TOKENS, Fares::new(prices, nodes));
+        Ok(Self {
+            work,
+            prices,
+            fares,
+            block,
+            documents,
+            runs,
+            held,
+            loads,
+            of_rank,
+            guests,
+            ledger: None,
+            journal: Vec::new(),
+        })
     }
 
     /// From now on pieces are cut in blocks of so many tokens.
@@ -157,15 +174,11 @@ impl<'a> Assignment<'a> {
         self.documents[document].iter().rev().find(|piece| piece.at == rank).map_or(0, |piece| piece.end)
     }
 
-    /// Tokens of `range` that `rank` lacks.
-    fn lacking(&self, document: usize, rank: u32, range: Range<u32>) -> i64 {
-        let mut tokens = i64::from(range.end) - i64::from(range.start);
+    /// Tokens of `range` that lie on these ranks.
+    fn held_by(&self, document: usize, ranks: Range<u32>, range: &Range<u32>) -> i64 {
         let held = &self.held[document];
-        let own = held[held.partition_point(|run| run.0 < rank)..].iter().take_while(|run| run.0 == rank);
-        for (_, run) in own {
-            tokens -= (i64::from(run.end.min(range.end)) - i64::from(run.start.max(range.start))).max(0);
-        }
-        tokens
+        let own = held[held.partition_point(|run| run.0 < ranks.start)..].iter().take_while(|run| run.0 < ranks.end);
+        own.map(|(_, run)| (i64::from(run.end.min(range.end)) - i64::from(run.start.max(range.start))).max(0)).sum()
     }
 
     /// Bytes that the plan moves more, or fewer, after `transfer`. `reach` is the receiver's, as it is now.
@@ -195,19 +208,28 @@ impl<'a> Assignment<'a> {
     pub(super) fn cost_of_taking(&self, transfer: &Transfer, reach: u32) -> i64 {
         let Transfer { document, start, end, to, .. } = *transfer;
         let piece = self.documents[document][transfer.piece];
-        let away = i64::from(to != piece.home) - i64::from(piece.at != piece.home);
-        away * i64::from(end - start) * self.prices.query as i64 + self.context_bytes(document, to, reach.min(end)..end)
+        let away = self.fares.query(to, piece.home) - self.fares.query(piece.at, piece.home);
+        away * i64::from(end - start) + self.context_bytes(document, to, reach.min(end)..end)
     }
 
     /// Bytes of the context in `range` that `rank` lacks.
     pub(super) fn context_bytes(&self, document: usize, rank: u32, range: Range<u32>) -> i64 {
-        if range.is_empty() { 0 } else { self.lacking(document, rank, range) * self.prices.key as i64 }
+        if range.is_empty() {
+            return 0;
+        }
+        let own = self.held_by(document, rank..rank + 1, &range);
+        let node = self.fares.node(rank);
+        let within = if node.len() == 1 { 0 } else { self.held_by(document, node, &range) - own };
+        self.fares.keys(i64::from(range.end - range.start) - own, within)
     }
 
     /// Bytes that queries of this piece cost at least if somebody else computes them, or save at most.
     pub(super) fn least_query_bytes(&self, piece: &Piece) -> i64 {
-        let bytes = i64::from(piece.end - piece.start) * self.prices.query as i64;
-        if piece.at == piece.home { bytes } else { -bytes }
+        let tokens = i64::from(piece.end - piece.start);
+        match piece.at == piece.home {
+            true => tokens * self.fares.least_query(),
+            false => -tokens * self.fares.query(piece.at, piece.home),
+        }
     }
 
     /// What the queries of `transfer` cost: less than it costs altogether where the giver still needs its context.
@@ -215,8 +237,14 @@ impl<'a> Assignment<'a> {
         let piece = &self.documents[transfer.document][transfer.piece];
         match transfer.to == piece.home || piece.at != piece.home {
             true => 0.0,
-            false => f64::from(transfer.end - transfer.start) * self.prices.query as f64,
+            false => f64::from(transfer.end - transfer.start) * self.fares.query(transfer.to, piece.home) as f64,
         }
+    }
+
+    /// The ranks to which bytes from `rank` cost less, itself included.
+    pub(super) fn near(&self, rank: u32) -> Range<u32> {
+        let node = self.fares.node(rank);
+        node.start..node.end.min(self.loads.len() as u32)
     }
 
     /// Work that the giver is rid of after `transfer`.

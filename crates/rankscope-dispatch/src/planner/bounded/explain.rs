@@ -4,6 +4,7 @@
 use rankscope_time::Rank;
 
 use super::assignment::{Assignment, Transfer};
+use super::nearness::Nodes;
 use super::{Limits, Options};
 use crate::{Batch, Error};
 
@@ -49,7 +50,7 @@ pub struct Alternative {
 /// Those of [`Limits::new`].
 pub fn explain(layout: &Batch, plan: &Batch, options: &Options) -> Result<Vec<Explanation>, Error> {
     let limits = Limits::new(layout, &options.work, options.eps, &options.weights)?;
-    let before = Assignment::at_home(layout, &options.work, options.prices)?;
+    let before = Assignment::at_home(layout, &options.work, options.prices, Nodes::ALIKE)?;
     let after = Assignment::planned(plan, &options.work, options.prices)?;
     let kept = limits.kept_by(after.loads());
     let mut explanations = Vec::new();

@@ -13,6 +13,7 @@ mod explain;
 mod gather;
 mod involved;
 mod limits;
+mod nearness;
 mod raise;
 mod ranges;
 mod relieve;
@@ -23,6 +24,7 @@ mod shed;
 pub use caps::Caps;
 pub use explain::{ALTERNATIVES, Alternative, Explanation, explain};
 pub use limits::{Limits, loads, slowest};
+pub(in crate::planner) use nearness::Nodes;
 
 use rankscope_time::Rank;
 
@@ -66,8 +68,13 @@ impl Options {
 /// Those of [`Limits::new`]; [`Error::CannotBalance`] when a table of times says that no cut makes a rank faster;
 /// [`Error::Cap`] and [`Error::NobodyMayTake`] when the caps leave no way that was found.
 pub fn bounded(layout: &Batch, options: &Options) -> Result<Batch, Error> {
+    bounded_near(layout, options, Nodes::ALIKE)
+}
+
+/// The same where bytes cost less within nodes, which is then what is kept low.
+pub(in crate::planner) fn bounded_near(layout: &Batch, options: &Options, nodes: Nodes) -> Result<Batch, Error> {
     let limits = Limits::new(layout, &options.work, options.eps, &options.weights)?;
-    let mut assignment = Assignment::at_home(layout, &options.work, options.prices)?;
+    let mut assignment = Assignment::at_home(layout, &options.work, options.prices, nodes)?;
     let total: u64 = assignment.loads().iter().sum();
     let cells: u64 = layout.cells_at_home()?.iter().sum();
     let ideal = Ideal::new(options.prices, cells as f64 / total.max(1) as f64);

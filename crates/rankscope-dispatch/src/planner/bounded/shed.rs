@@ -80,7 +80,8 @@ fn best(assignment: &Assignment, giver: u32, excess: u64, ideal: &Ideal, rooms: 
         let takes = |rank: u32| rank != giver && rooms.room(rank) >= least;
         let others = ranks.iter().filter(|other| takes(other.rank)).take(RECEIVERS);
         receivers.extend(others.map(|other| (other.rank, other.reach)));
-        for rank in rooms.suited(excess, assignment.capped()).filter(|&rank| takes(rank)) {
+        let near = assignment.near(giver);
+        for rank in rooms.suited(excess, assignment.capped()).chain(near).filter(|&rank| takes(rank)) {
             if receivers.iter().all(|other| other.0 != rank) {
                 let reach = ranks.iter().find(|other| other.rank == rank).map_or(0, |other| other.reach);
                 receivers.push((rank, reach));
