@@ -51,6 +51,10 @@ const NAMES: &[(&str, &str)] = &[
     ("Memory", "rankscope_memory"),
     ("Options", "rankscope_session_options"),
     ("SessionReport", "rankscope_session_report"),
+    ("PlanRequest", "rankscope_plan_request"),
+    ("PlanShard", "rankscope_plan_shard"),
+    ("Plan", "rankscope_plan"),
+    ("Layout", "rankscope_layout"),
     ("Stats", "rankscope_stats"),
     ("Status", "rankscope_status"),
     ("Category", "rankscope_category"),
@@ -97,7 +101,7 @@ fn made() -> Result<String> {
         tab_width: 4,
         export: ExportConfig {
             rename: NAMES.iter().map(|(from, to)| ((*from).to_owned(), (*to).to_owned())).collect(),
-            include: ["Type", "Category", "Scope", "FlowStage", "Phase", "TieKind", "ProblemSeverity", "PluginEntry"]
+            include: ["Type", "Category", "Scope", "FlowStage", "Phase", "Layout", "TieKind", "ProblemSeverity", "PluginEntry"]
                 .map(str::to_owned)
                 .to_vec(),
             exclude: vec!["rankscope_state".to_owned()],

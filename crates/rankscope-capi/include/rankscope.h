@@ -242,6 +242,25 @@ typedef uint32_t rankscope_phase;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// Where documents lie before anything is planned.
+enum rankscope_layout
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // In order, from rank to rank.
+    RANKSCOPE_LAYOUT_IN_ORDER = 0,
+    // Wherever the plan moves the fewest bytes, for loaders that are free to decide.
+    RANKSCOPE_LAYOUT_CHOOSE = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum rankscope_layout rankscope_layout;
+#else
+typedef uint32_t rankscope_layout;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 // What a tie is to.
 enum rankscope_tie_kind
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -341,6 +360,60 @@ typedef struct rankscope_memory {
     // Bytes the allocator holds in all, or -1.
     int64_t total_reserved;
 } rankscope_memory;
+
+// What is to be planned. Set all to zero and `struct_size` first.
+typedef struct rankscope_plan_request {
+    // `sizeof(rankscope_plan_request)`.
+    uint32_t struct_size;
+    // How many ranks there are.
+    uint32_t ranks;
+    // Tokens of each document, in order.
+    const uint32_t *lengths;
+    // How many documents there are.
+    size_t documents;
+    // How far above its share of the attention a rank may be; 0.05 is usual.
+    double eps;
+    // Elements of a query row. If this, `hidden_kv` and `element_bytes` are all zero, rows are those of Llama 8B in bf16.
+    uint32_t hidden_q;
+    // Elements of a key row, and of a value row.
+    uint32_t hidden_kv;
+    // Bytes of an element.
+    uint32_t element_bytes;
+    // Where documents lie: a `rankscope_layout`.
+    uint32_t layout;
+    // Tokens that a rank holds at most. Zero spreads documents evenly in order, and lets a choice hold 1 % more than the mean.
+    uint64_t tokens_per_rank;
+} rankscope_plan_request;
+
+// A run of consecutive tokens of one document. It never changes.
+typedef struct rankscope_plan_shard {
+    // Which document, by its place in the request.
+    uint32_t document;
+    // The rank that should hold the tokens.
+    uint32_t holder;
+    // The rank that computes the attention of their queries.
+    uint32_t computer;
+    // How many there are. The next shard of the document begins behind them.
+    uint32_t tokens;
+} rankscope_plan_shard;
+
+// A plan. Set `struct_size` first; it then says how much was filled in. Give it back with `rankscope_plan_free`.
+typedef struct rankscope_plan {
+    // `sizeof(rankscope_plan)`.
+    uint32_t struct_size;
+    // How many documents it is of.
+    uint32_t documents;
+    // Its shards: by document, from the start of each to its end.
+    struct rankscope_plan_shard *shards;
+    // How many there are.
+    size_t shard_count;
+    // What ranks send each other in the forward pass of a layer: queries, keys and values out, outputs back.
+    uint64_t bytes;
+    // The same of the plan for documents in order, where a layout was chosen.
+    uint64_t bytes_in_order;
+    // Attention of the heaviest rank over the mean.
+    double max_over_mean;
+} rankscope_plan;
 
 // What the recorder does for a plugin, on any thread and at any time.
 typedef struct rankscope_plugin_host {
@@ -664,6 +737,13 @@ void rankscope_phase_begin(uint32_t phase);
 // Ends a phase that was begun. One too many is counted.
 void rankscope_phase_end(uint32_t phase);
 
+// Plans a batch: who holds and who computes what.
+rankscope_status rankscope_plan_documents(const struct rankscope_plan_request *request,
+                                          struct rankscope_plan *plan);
+
+// Gives back what a plan holds. One that holds nothing any more, or null, is none.
+void rankscope_plan_free(struct rankscope_plan *plan);
+
 // Adds a plugin that the program links to the sessions to come, behind those that are there. A shared library is named in
 // `RANKSCOPE_PLUGINS` instead.
 rankscope_status rankscope_plugin_register(const struct rankscope_plugin *plugin);
@@ -761,6 +841,13 @@ void rankscope_phase_begin(uint32_t phase);
 
 // Ends a phase that was begun. One too many is counted.
 void rankscope_phase_end(uint32_t phase);
+
+// Plans a batch: who holds and who computes what.
+rankscope_status rankscope_plan_documents(const struct rankscope_plan_request *request,
+                                          struct rankscope_plan *plan);
+
+// Gives back what a plan holds. One that holds nothing any more, or null, is none.
+void rankscope_plan_free(struct rankscope_plan *plan);
 
 // Adds a plugin that the program links to the sessions to come, behind those that are there. A shared library is named in
 // `RANKSCOPE_PLUGINS` instead.

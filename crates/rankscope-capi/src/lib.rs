@@ -1,4 +1,4 @@
-//! The recorder for C and C++: what `include/rankscope.h` declares.
+//! The recorder, and the planner of context-parallel attention, for C and C++: what `include/rankscope.h` declares.
 //!
 //! Everything here translates: numbers and pointers into the recorder's types, its errors into codes and a text. Three promises hold
 //! for every function, whatever it is given. A panic ends here and becomes [`status::Status::Panicked`]. A pointer that is null, a length
@@ -20,6 +20,7 @@ pub mod memory;
 pub mod metadata;
 pub mod names;
 pub mod phases;
+pub mod plans;
 pub mod plugins;
 pub mod reports;
 pub mod sessions;

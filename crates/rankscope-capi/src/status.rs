@@ -61,6 +61,8 @@ pub(crate) enum Error {
         "this process is not recorded as part of a run: either RANKSCOPE_RAW_DIR is not set, or the reason stands on standard error"
     )]
     NotInARun,
+    #[error("there is no plan: {0}")]
+    NoPlan(#[from] rankscope_dispatch::Error),
     #[error(transparent)]
     Plugin(#[from] LoadError),
     #[error(transparent)]
@@ -78,7 +80,7 @@ impl Error {
                 Status::InvalidArgument
             }
             Self::StructSize { .. } => Status::UnknownStructSize,
-            Self::Plugin(_) => Status::InvalidArgument,
+            Self::Plugin(_) | Self::NoPlan(_) => Status::InvalidArgument,
             Self::Handle { .. } => Status::UnknownHandle,
             Self::NotRunning { .. } | Self::Stop(StopError::AlreadyStopped { .. }) => Status::AlreadyStopped,
             Self::Running { .. } => Status::StillRunning,

@@ -25,6 +25,11 @@ fn a_fork_harms_neither_side() {
 }
 
 #[test]
+fn a_loader_in_c_learns_where_documents_should_lie() {
+    run("plan.c", "planned and refused");
+}
+
+#[test]
 fn spans_of_cpp_end_once_whatever_leaves_their_scope() {
     run("raii.cpp", "every span ended once");
 }
