@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use rankscope_time::Rank;
 
-use super::assignment::Piece;
+use super::piece::Piece;
 use crate::planner::Prices;
 use crate::{Capped, Error};
 

@@ -4,7 +4,7 @@ use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
 
-use super::assignment::Piece;
+use super::piece::Piece;
 
 /// A rank that holds or computes something of a document.
 pub(super) struct Involved {

@@ -11,7 +11,7 @@
 //!
 //! Nothing can be below the time of a single query token at the end of the longest document.
 
-use super::assignment::longest_block;
+use super::piece::longest_block;
 use crate::cost::Work;
 use crate::planner::BLOCK_TOKENS;
 use crate::{Batch, Error, Shard};

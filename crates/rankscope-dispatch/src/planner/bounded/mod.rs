@@ -14,6 +14,7 @@ mod gather;
 mod involved;
 mod limits;
 mod nearness;
+mod piece;
 mod raise;
 mod ranges;
 mod relieve;

@@ -7,7 +7,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::assignment::Piece;
+use super::piece::Piece;
 use crate::cost::Work;
 use crate::planner::Prices;
 
