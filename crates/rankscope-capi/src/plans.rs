@@ -1,7 +1,8 @@
-//! Plans for context-parallel attention: which rank should hold which tokens of a batch, and which one computes their attention.
+//! Plans for context-parallel attention: which rank should hold which tokens of a batch, and which one computes their
+//! attention.
 //!
-//! A loader asks once a batch and reads an array of shards. There is no handle: a plan is the caller's memory until it is given back.
-//! What has no plan is refused with the reason.
+//! A loader asks once a batch and reads an array of shards. There is no handle: a plan is the caller's memory until it is given
+//! back. What has no plan is refused with the reason.
 
 use std::{ptr, slice};
 

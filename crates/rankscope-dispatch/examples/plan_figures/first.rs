@@ -1,5 +1,5 @@
-//! The first plan of a process, which has to be given its memory by the system, in processes of its own; beside it, what it takes
-//! to be given as much memory and to write a word into each page of it.
+//! The first plan of a process, which has to be given its memory by the system, in processes of its own; beside it, what it
+//! takes to be given as much memory and to write a word into each page of it.
 
 use std::hint::black_box;
 use std::process::{Command, Stdio};

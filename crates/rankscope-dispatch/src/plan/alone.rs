@@ -7,8 +7,8 @@ use super::Index;
 use super::index::{Ahead, Receiver, Source, fits};
 use crate::{Batch, Error, Shard};
 
-/// The index in which `rank`, which must exist, is the only one and the first; [`Index::held`] is of all of them. Tasks are in the
-/// order of documents.
+/// The index in which `rank`, which must exist, is the only one and the first; [`Index::held`] is of all of them. Tasks are in
+/// the order of documents.
 pub(super) fn alone(batch: &Batch, rank: u32) -> Result<Index, Error> {
     let shards = batch.shards().len();
     if u32::try_from(shards).is_err() {

@@ -18,8 +18,8 @@ pub struct Index {
     pub(super) copies: Vec<u32>,
     /// Tokens that each rank holds.
     pub(super) held: Vec<u32>,
-    /// By shard of the batch, in three columns, because they are read in three orders: a task reads the sources of its document up
-    /// to its own, and tasks that follow each other lie far apart; so as many of those as can be share a cache line.
+    /// By shard of the batch, in three columns, because they are read in three orders: a task reads the sources of its document
+    /// up to its own, and tasks that follow each other lie far apart; so as many of those as can be share a cache line.
     pub(super) sources: Vec<Source>,
     pub(super) receivers: Vec<Receiver>,
     pub(super) ahead: Vec<Ahead>,

@@ -2,9 +2,9 @@
 //!
 //! They are not the same. A rank that sends much more than others holds all of them up, a message within a node costs a part of
 //! one between nodes, and bytes that a looser balance saves may cost less than the attention that everybody waits for. For the
-//! shortest time plans are made with every tolerance of a list that is allowed, with and without the search for fewer bytes, and,
-//! on several nodes, with bytes that cost less within a node; the fastest is kept. So a plan never takes longer because more is
-//! allowed.
+//! shortest time plans are made with every tolerance of a list that is allowed, with and without the search for fewer bytes,
+//! and, on several nodes, with bytes that cost less within a node; the fastest is kept. So a plan never takes longer because
+//! more is allowed.
 
 use rankscope_time::Span;
 

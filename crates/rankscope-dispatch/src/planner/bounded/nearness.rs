@@ -1,5 +1,5 @@
-//! What a token costs between two ranks. Within a node it may cost a part of what it costs between nodes; who plans for the fewest
-//! bytes sees no difference.
+//! What a token costs between two ranks. Within a node it may cost a part of what it costs between nodes; who plans for the
+//! fewest bytes sees no difference.
 
 use crate::network::{Level, Network};
 use crate::planner::Prices;
@@ -17,8 +17,8 @@ impl Nodes {
     /// All bytes cost alike.
     pub(in crate::planner) const ALIKE: Self = Self { ranks: 1, part: 1.0 };
 
-    /// Those of `network`, if `world_size` ranks are on several and a byte costs less within one: by the rate of a rank's port there
-    /// and its share of a card.
+    /// Those of `network`, if `world_size` ranks are on several and a byte costs less within one: by the rate of a rank's port
+    /// there and its share of a card.
     pub(in crate::planner) fn of(network: &Network, world_size: u32) -> Option<Self> {
         let topology = &network.topology;
         let rate = |level: Level| network.cost(level).bytes_per_second.max(1) as f64;
