@@ -80,9 +80,9 @@ impl Seen {
 }
 
 /// Collectives that are gone through together, at most, and their stays. A rank's columns are somewhere else for each, so what is read of
-/// them at a time should be a whole run; of ten thousand ranks that is worth more than that the stays are in a cache.
-const TILE: usize = 128;
-const TILE_STAYS: usize = 1 << 21;
+/// them at a time should be whole runs; of ten thousand ranks that is worth more than that the stays are in a cache.
+const TILE: usize = 512;
+const TILE_STAYS: usize = 1 << 22;
 
 /// How many of collectives that have so many `members` each are gone through together, rank by rank: the first ones, as far as all have as many.
 pub fn together(mut members: impl Iterator<Item = usize>) -> usize {

@@ -3,6 +3,8 @@
 //! Once corrected, a rank's ends lie about the middle of all: how far its own middle is off, and how widely it strays, tell what
 //! the clocks may be off where ends are honest. It is no bound.
 
+use std::ops::RangeInclusive;
+
 use super::RankClocks;
 use super::meetings::Meetings;
 use super::nth::{Room, nth};
@@ -56,8 +58,11 @@ fn shorter_half(lengths_ns: &[i64]) -> Vec<bool> {
     is_short
 }
 
-/// Meetings whose ends are corrected at a time: few enough for the caches.
-const CORRECTED: usize = 64;
+/// Meetings whose ends are corrected at a time.
+const CORRECTED: RangeInclusive<usize> = 64..=1_024;
+
+/// Ends between those of two members: so that the ends of one meeting do not all stand in the same place of a cache.
+const APART: usize = 9;
 
 /// By meeting, the middle of its corrected ends.
 fn middles_ns(clocks: &[RankClocks], meetings: &Meetings, at_ns: i64) -> Vec<i64> {
@@ -69,10 +74,11 @@ fn middles_ns(clocks: &[RankClocks], meetings: &Meetings, at_ns: i64) -> Vec<i64
         for (place, member) in block.members.iter().enumerate() {
             let clock = &clocks[member.rank()];
             corrected.extend(block.left_ns(place).iter().map(|end| corrected_ns(clock, *end, at_ns)));
+            corrected.extend([0; APART]);
         }
         for (row, at) in block.at.iter().enumerate() {
             ends.clear();
-            ends.extend(corrected[row..].iter().step_by(block.at.len()));
+            ends.extend(corrected[row..].iter().step_by(block.at.len() + APART));
             middles_ns[*at as usize] = median_in(&mut ends).unwrap_or(0);
         }
     }

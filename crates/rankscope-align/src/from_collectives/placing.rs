@@ -4,6 +4,8 @@
 //! paths close. In a closed system clocks can be placed one after the other: any place that agrees with those already there
 //! leaves a place for the rest. The ranks of one clock move together as long as they can.
 
+use std::ops::RangeInclusive;
+
 use super::intervals::{Intervals, partners};
 use super::meetings::Meetings;
 use super::sharing::SharedClock;
@@ -88,8 +90,8 @@ fn within(drift_ppb: i64, clock: &SharedClock, possible_ppb: &[Option<(f64, f64)
     if met && least <= most { drift_ppb.clamp(least, most) } else { drift_ppb }
 }
 
-/// Meetings whose stamps are freed of drifts at a time: few enough for the caches.
-const LEVELLED: usize = 256;
+/// Meetings whose stamps are freed of drifts at a time.
+const LEVELLED: RangeInclusive<usize> = 256..=2_048;
 
 /// The constraints between clocks that are freed of their drifts.
 fn level_bounds(clocks: &[SharedClock], lines: &[Line], meetings: &Meetings, at_ns: i64, ranks: usize) -> Bounds {

@@ -1,5 +1,7 @@
 //! Meetings of the same ranks in the same roles: their columns, and what is least in them.
 
+use std::ops::RangeInclusive;
+
 use multiversion::multiversion;
 
 use super::Stay;
@@ -33,6 +35,9 @@ pub(crate) struct Block<'a> {
     /// Whether all stamps are so far from the edges of time that every difference fits.
     pub(super) is_tame: bool,
 }
+
+/// Stamps of all members of a run of meetings that there is room for.
+const STAMPS_AT_ONCE: usize = 1 << 22;
 
 /// Differences of stamps that are nearer to zero than this fit.
 const TAME_NS: u64 = 1 << 62;
@@ -79,9 +84,11 @@ impl<'a> Block<'a> {
         .map(move |block| (block.at[0] as usize / length, block))
     }
 
-    /// The same in blocks of so many meetings at most.
-    pub(crate) fn in_runs(self, rows: usize) -> impl Iterator<Item = Self> {
-        self.cut(move |block| block.at.len().min(rows))
+    /// The same in blocks of at most so many meetings as come to [`STAMPS_AT_ONCE`], and of no fewer and no more than are in `rows`. What is
+    /// read of a member at a time should be as much as can be: the next one's stamps are somewhere else, in a file perhaps.
+    pub(crate) fn in_runs(self, rows: RangeInclusive<usize>) -> impl Iterator<Item = Self> {
+        let most = (STAMPS_AT_ONCE / self.members.len().max(1)).clamp(*rows.start(), *rows.end());
+        self.cut(move |block| block.at.len().min(most))
     }
 
     /// The same in blocks, of as many meetings each as `count` says of what is left.
