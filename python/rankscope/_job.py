@@ -93,7 +93,7 @@ def _device(index: int, properties: Any) -> dict[str, Any]:
     uuid = getattr(properties, "uuid", None)
     if uuid is not None:
         device["uuid"] = str(uuid).removeprefix("GPU-").lower()
-    place = [getattr(properties, name, None) for name in ("pci_domain_id", "pci_bus_id", "pci_device_id")]
+    place: list[Any] = [getattr(properties, name, None) for name in ("pci_domain_id", "pci_bus_id", "pci_device_id")]
     if all(isinstance(number, int) for number in place):
         device["pci"] = "{:04x}:{:02x}:{:02x}.0".format(*place)
     return device
