@@ -37,12 +37,9 @@
 //! assert!(line.bound.lo.as_nanos() <= 5_000 && 5_000 <= line.bound.hi.as_nanos());
 //!
 //! let edge = EdgeRecord {
-//!     edge: Edge { src: NodeId(0), dst: NodeId(1) },
-//!     fits: fit.fits,
 //!     events: fit.events,
 //!     counts: LinkCounts { complete: 100, ..LinkCounts::default() },
-//!     stamps: StampSource::default(),
-//!     transport: Transport::default(),
+//!     ..EdgeRecord::new(Edge { src: NodeId(0), dst: NodeId(1) }, fit.fits)
 //! };
 //! let (start, end) = (line.start, line.end);
 //! let window = NodeWindow { node: NodeId(0), window_id: 0, round: Some(0), start, end, edges: vec![edge] };

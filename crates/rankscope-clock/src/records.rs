@@ -145,6 +145,14 @@ pub struct EdgeRecord {
     pub transport: Transport,
 }
 
+impl EdgeRecord {
+    /// One with these lines and nothing else to say: no events, no counts, and packets as they usually are.
+    pub fn new(edge: Edge, fits: Vec<Result<EdgeFit, NoFit>>) -> Self {
+        let (events, counts) = (Vec::new(), LinkCounts::default());
+        Self { edge, fits, events, counts, stamps: StampSource::default(), transport: Transport::default() }
+    }
+}
+
 /// All edges that one node probed in one window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeWindow {

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Edge, EdgeRecord, Interval, LinkCounts, StampSource, Transport};
+use crate::{Edge, EdgeRecord, Interval};
 
 const SECOND_NS: i64 = 1_000_000_000;
 
@@ -36,12 +36,8 @@ fn window(node: u32, second: i64) -> NodeWindow {
         start: at(0),
         end: at(SECOND_NS),
         edges: vec![EdgeRecord {
-            edge: Edge { src: NodeId(node), dst: NodeId(1 - node) },
-            fits: vec![Ok(fit)],
             events: vec![ClockEvent::Step { at: at(7), size: span(9) }],
-            counts: LinkCounts::default(),
-            stamps: StampSource::Kernel,
-            transport: Transport::default(),
+            ..EdgeRecord::new(Edge { src: NodeId(node), dst: NodeId(1 - node) }, vec![Ok(fit)])
         }],
     }
 }

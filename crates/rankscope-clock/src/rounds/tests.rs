@@ -1,6 +1,6 @@
 use super::*;
 use crate::nodes::NodeEstimate;
-use crate::{Edge, EdgeFit, EdgeRecord, HostInstant, Interval, LinkCounts, StampSource, Transport};
+use crate::{Edge, EdgeFit, EdgeRecord, HostInstant, Interval, LinkCounts};
 
 const SECOND: i64 = 1_000_000_000;
 const EPOCH: i64 = 1_700_000_000 * SECOND;
@@ -61,12 +61,8 @@ fn window(node: usize, from_s: f64, until_s: f64, round: Option<u64>) -> NodeWin
         start: instant(CLOCKS[node].reads(at(from_s))),
         end: instant(CLOCKS[node].reads(at(until_s))),
         edges: vec![EdgeRecord {
-            edge: Edge { src: id(node), dst: id(next) },
-            fits: vec![Ok(fit(instant(CLOCKS[node].reads(mid)), ahead_ns))],
-            events: Vec::new(),
             counts: LinkCounts { complete: 100, ..LinkCounts::default() },
-            stamps: StampSource::Kernel,
-            transport: Transport::default(),
+            ..EdgeRecord::new(Edge { src: id(node), dst: id(next) }, vec![Ok(fit(instant(CLOCKS[node].reads(mid)), ahead_ns))])
         }],
     }
 }

@@ -10,9 +10,7 @@ use super::SimClock;
 use super::path::Path;
 use crate::fit::{FitOptions, fit_window};
 use crate::graph::ProbeGraph;
-use crate::{
-    Edge, EdgeFit, EdgeRecord, Exchange, HostInstant, LinkCounts, NodeId, NodeWindow, Passage, Rng, StampSource, Transport,
-};
+use crate::{Edge, EdgeFit, EdgeRecord, Exchange, HostInstant, LinkCounts, NodeId, NodeWindow, Passage, Rng};
 
 /// What the job is like.
 #[derive(Clone, Debug)]
@@ -262,14 +260,7 @@ impl Link {
         let fitted = fit_window(&self.exchanges, self.before.as_ref(), &options.fit);
         self.before = fitted.fits.iter().rev().flatten().next().copied();
         counts.filtered = fitted.filtered;
-        EdgeRecord {
-            edge: self.edge,
-            fits: fitted.fits,
-            events: fitted.events,
-            counts,
-            stamps: StampSource::Kernel,
-            transport: Transport::Udp,
-        }
+        EdgeRecord { events: fitted.events, counts, ..EdgeRecord::new(self.edge, fitted.fits) }
     }
 
     /// Two packets there, and two back if both arrived.

@@ -46,19 +46,15 @@ fn link(record: &EdgeRecord) -> LiveLink {
 mod tests {
     use super::*;
     use rankscope_clock::files::encode_window;
-    use rankscope_clock::{Edge, HostInstant, LinkCounts, NodeId, NodeWindow, StampSource, Transport};
+    use rankscope_clock::{Edge, HostInstant, LinkCounts, NodeId, NodeWindow};
 
     #[test]
     fn of_a_long_file_the_last_window_counts_and_half_a_line_does_not() {
         let folder = tempfile::tempdir().unwrap();
         let window = |number: u64| {
             let edge = EdgeRecord {
-                edge: Edge { src: NodeId(3), dst: NodeId(5) },
-                fits: Vec::new(),
-                events: Vec::new(),
                 counts: LinkCounts { complete: 7, lost_forward: number as u32, ..LinkCounts::default() },
-                stamps: StampSource::default(),
-                transport: Transport::default(),
+                ..EdgeRecord::new(Edge { src: NodeId(3), dst: NodeId(5) }, Vec::new())
             };
             let at = HostInstant::from_nanos_since_epoch;
             let (start, end) = (at(number as i64), at(number as i64 + 1));

@@ -5,9 +5,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use rankscope_clock::graph::Topology;
 use rankscope_clock::nodes::{NodeEstimate, SolveOptions, along_tree, solve};
-use rankscope_clock::{
-    Edge, EdgeFit, EdgeRecord, HostInstant, Interval, LinkCounts, NodeId, NodeWindow, Rng, StampSource, Transport,
-};
+use rankscope_clock::{Edge, EdgeFit, EdgeRecord, HostInstant, Interval, LinkCounts, NodeId, NodeWindow, Rng};
 use rankscope_time::Span;
 
 use super::outcome::quantile;
@@ -147,14 +145,7 @@ impl Job {
             degraded: false,
         };
         let counts = LinkCounts { complete: 1_000, ..LinkCounts::default() };
-        EdgeRecord {
-            edge,
-            fits: vec![Ok(fit)],
-            events: Vec::new(),
-            counts,
-            stamps: StampSource::Kernel,
-            transport: Transport::Udp,
-        }
+        EdgeRecord { counts, ..EdgeRecord::new(edge, vec![Ok(fit)]) }
     }
 }
 

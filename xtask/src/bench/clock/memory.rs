@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use rankscope_clock::fit::{Estimator, FitOptions, fit_window};
 use rankscope_clock::nodes::{Solution, SolveOptions, solve};
 use rankscope_clock::simulate::SimClock;
-use rankscope_clock::{Edge, EdgeFit, EdgeRecord, HostInstant, LinkCounts, NodeId, NodeWindow, Rng, StampSource, Transport};
+use rankscope_clock::{Edge, EdgeFit, EdgeRecord, HostInstant, LinkCounts, NodeId, NodeWindow, Rng};
 use rankscope_time::{Rate, Span};
 
 use super::outcome::quantile;
@@ -74,12 +74,9 @@ impl Run {
             let found = fit_window(&made, self.edges[place].as_ref(), &FitOptions::usual(Estimator::Band));
             self.edges[place] = found.fits.iter().flatten().last().copied();
             records.push(EdgeRecord {
-                edge: Edge { src: NodeId(src), dst: NodeId(dst) },
-                fits: found.fits,
                 events: found.events,
                 counts: LinkCounts { complete: EXCHANGES, filtered: found.filtered, ..LinkCounts::default() },
-                stamps: StampSource::Kernel,
-                transport: Transport::default(),
+                ..EdgeRecord::new(Edge { src: NodeId(src), dst: NodeId(dst) }, found.fits)
             });
         }
         let windows = [0, 1, 2].map(|node| self.window(node, window, &records));

@@ -247,14 +247,10 @@ fn a_stepped_edge_shows_the_origin_its_better_half() {
         round: None,
         start: HostInstant::from_nanos_since_epoch(0),
         end: HostInstant::from_nanos_since_epoch(4_000_000_000),
-        edges: vec![EdgeRecord {
-            edge: Edge { src: NodeId(0), dst: NodeId(1) },
-            fits: vec![part(0, 10, 5), part(2_000_000_000, 20, 7_000)],
-            events: Vec::new(),
-            counts: LinkCounts::default(),
-            stamps: StampSource::Kernel,
-            transport: Transport::Udp,
-        }],
+        edges: vec![EdgeRecord::new(
+            Edge { src: NodeId(0), dst: NodeId(1) },
+            vec![part(0, 10, 5), part(2_000_000_000, 20, 7_000)],
+        )],
     };
     let row: serde_json::Value = serde_json::from_str(&encode_window(&window)).unwrap();
     let edge = &row["edges"][0];

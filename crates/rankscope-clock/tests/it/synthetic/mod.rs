@@ -3,9 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use rankscope_clock::graph::Topology;
-use rankscope_clock::{
-    ClockEvent, Edge, EdgeFit, EdgeRecord, HostInstant, Interval, LinkCounts, NodeId, NodeWindow, Rng, StampSource, Transport,
-};
+use rankscope_clock::{ClockEvent, Edge, EdgeFit, EdgeRecord, HostInstant, Interval, LinkCounts, NodeId, NodeWindow, Rng};
 use rankscope_time::Span;
 
 /// Where the reference's clock stands when a job begins.
@@ -117,14 +115,7 @@ impl Job {
             degraded: false,
         };
         let counts = LinkCounts { complete: 1_000, ..LinkCounts::default() };
-        EdgeRecord {
-            edge,
-            fits: vec![Ok(fit)],
-            events: Vec::new(),
-            counts,
-            stamps: StampSource::Kernel,
-            transport: Transport::Udp,
-        }
+        EdgeRecord { counts, ..EdgeRecord::new(edge, vec![Ok(fit)]) }
     }
 }
 
