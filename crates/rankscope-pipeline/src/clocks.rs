@@ -1,11 +1,9 @@
 //! What clock agents left behind below a directory, as the clock of each node.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rankscope_align::NodeClock;
-use rankscope_clock::NodeId;
-use rankscope_clock::solved::{self, MeasuredClock, RunOffsets, RunWindows, Severity, WindowsReader};
+use rankscope_clock::solved::{self, MeasuredClock, Readings, RunOffsets, RunWindows, Severity, WindowsReader};
 use rankscope_job::KnownClocks;
 use rankscope_run::{ClockFiles, SideFile, clock_files, files_in, is_folder, read_side};
 use rankscope_time::Knot;
@@ -19,13 +17,11 @@ use crate::Error;
 /// [`Error::Clocks`] for a file without a line that can be read, and what the file system refuses.
 pub fn read_clocks(folder: &Path) -> Result<Option<KnownClocks>, Error> {
     let Some(files) = files_of(folder)? else { return Ok(None) };
-    let snapshots = snapshots_of(folder)?;
-    let (realtime, witnesses) =
-        (solved::snapshots(snapshots.iter().map(by_name)), solved::witnesses(snapshots.iter().map(by_name)));
+    let Readings { realtime, chrony } = node_readings(&[folder.to_owned()])?;
     let windows = if files.windows.is_empty() { None } else { Some(windows(&files.windows)?) };
     let offsets = if files.offsets.is_empty() { None } else { Some(offsets(&files.offsets)?) };
     let mut found = solved::measured(windows, offsets, realtime);
-    found.oddities.extend(solved::beside(&found.rounds, found.reference, &witnesses));
+    found.oddities.extend(solved::beside(&found.rounds, found.reference, &chrony));
     let odd = found.oddities.iter().filter(|oddity| oddity.severity() != Severity::Finding);
     let mut known = KnownClocks::default();
     known.notes = odd.map(ToString::to_string).collect();
@@ -81,31 +77,20 @@ fn node_clock(clock: MeasuredClock) -> NodeClock {
     }
 }
 
-/// What the time daemons of nodes said, from the readings that lie in those of `paths` that are folders.
+/// What nodes read beside their host clocks, from those of `paths` that are folders.
 ///
 /// # Errors
 /// What the file system refuses.
-pub fn witnesses(paths: &[PathBuf]) -> Result<BTreeMap<NodeId, Vec<Knot>>, Error> {
-    let mut files = Vec::new();
-    for path in paths {
-        if is_folder(path)? {
-            files.extend(snapshots_of(path)?);
+pub fn node_readings(paths: &[PathBuf]) -> Result<Readings, Error> {
+    let mut readings = Readings::default();
+    for folder in paths {
+        if is_folder(folder)? {
+            for path in files_named(folder, "snapshots-node")? {
+                readings.add(&path.display().to_string(), &read_side(&path, SideFile::Clock)?);
+            }
         }
     }
-    Ok(solved::witnesses(files))
-}
-
-fn by_name((name, bytes): &(String, Vec<u8>)) -> (&str, &[u8]) {
-    (name, bytes)
-}
-
-/// The files of readings that nodes left, by name.
-fn snapshots_of(folder: &Path) -> Result<Vec<(String, Vec<u8>)>, Error> {
-    let mut files = Vec::new();
-    for path in files_named(folder, "snapshots-node")? {
-        files.push((path.display().to_string(), read_side(&path, SideFile::Clock)?));
-    }
-    Ok(files)
+    Ok(readings)
 }
 
 /// A knot as the model has it.

@@ -84,7 +84,7 @@ mod workers;
 
 pub use artefacts::{Places, write_report};
 pub use clock_document::ClockRounds;
-pub use clocks::{offsets, pair, read_clocks, windows, witnesses};
+pub use clocks::{node_readings, offsets, pair, read_clocks, windows};
 pub use combined_file::{CombinedFile, CombinedFormat, CombinedPart};
 #[cfg(feature = "parquet")]
 pub use dataset::DatasetRequest;

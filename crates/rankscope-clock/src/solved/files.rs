@@ -170,27 +170,25 @@ impl RunOffsets {
     }
 }
 
-/// Readings of `CLOCK_REALTIME` beside the host clock, of each node whose file is among `files`. Files whose name does not end
-/// in the number of a node are passed over, and so are lines that cannot be read.
-pub fn snapshots<N: AsRef<str>, B: AsRef<[u8]>>(files: impl IntoIterator<Item = (N, B)>) -> BTreeMap<NodeId, Vec<Knot>> {
-    of_clock(REALTIME, files)
+/// What nodes read of other clocks beside their host clocks.
+#[derive(Clone, Debug, Default)]
+pub struct Readings {
+    /// Of `CLOCK_REALTIME`, by node.
+    pub realtime: BTreeMap<NodeId, Vec<Knot>>,
+    /// Of what chronyd says it is.
+    pub chrony: BTreeMap<NodeId, Vec<Knot>>,
 }
 
-/// The same of what chronyd says it is.
-pub fn witnesses<N: AsRef<str>, B: AsRef<[u8]>>(files: impl IntoIterator<Item = (N, B)>) -> BTreeMap<NodeId, Vec<Knot>> {
-    of_clock(CHRONY, files)
-}
-
-fn of_clock<N: AsRef<str>, B: AsRef<[u8]>>(
-    clock: &str,
-    files: impl IntoIterator<Item = (N, B)>,
-) -> BTreeMap<NodeId, Vec<Knot>> {
-    let of_file = |(name, bytes): (N, B)| {
-        let node = node_of_name(last_component(name.as_ref()))?;
-        let series = read_snapshots(bytes.as_ref()).clocks.remove(clock)?;
-        Some((node, series.pairs))
-    };
-    files.into_iter().filter_map(of_file).collect()
+impl Readings {
+    /// Takes up the file called `name`. One whose name does not end in the number of a node is passed over, and so are lines that
+    /// cannot be read.
+    pub fn add(&mut self, name: &str, bytes: &[u8]) {
+        let Some(node) = node_of_name(last_component(name)) else { return };
+        let mut clocks = read_snapshots(bytes).clocks;
+        for (of_nodes, clock) in [(&mut self.realtime, REALTIME), (&mut self.chrony, CHRONY)] {
+            of_nodes.extend(clocks.remove(clock).map(|series| (node, series.pairs)));
+        }
+    }
 }
 
 fn last_component(name: &str) -> &str {

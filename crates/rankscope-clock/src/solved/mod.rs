@@ -31,7 +31,7 @@ use crate::nodes::{Agreement, PairSurplus, Solution, SolveOptions, agreement, so
 use crate::rounds::{Round, Rounds, ease, rounds};
 use crate::{Edge, NodeId, NodeWindow};
 
-pub use files::{RunOffsets, RunWindows, Sought, Unreadable, WindowsReader, snapshots, witnesses};
+pub use files::{Readings, RunOffsets, RunWindows, Sought, Unreadable, WindowsReader};
 pub use measured::{Measured, MeasuredClock, measured};
 pub use oddity::{Oddity, Severity};
 pub use witness::beside;

@@ -4,7 +4,7 @@ use rankscope_time::{Instant, Knot, Span};
 
 use super::*;
 use crate::files::{encode_offset, encode_offsets_header, encode_snapshot, encode_window, encode_windows_header};
-use crate::{Edge, EdgeFit, EdgeRecord, HostInstant, Interval, LinkCounts, StampSource, Transport};
+use crate::{Edge, EdgeFit, EdgeRecord, HostInstant, Interval, LinkCounts};
 
 const SECOND_NS: i64 = 1_000_000_000;
 
@@ -30,12 +30,8 @@ fn window(round: i64, ahead_ns: i64) -> NodeWindow {
         degraded: false,
     };
     let record = EdgeRecord {
-        edge: Edge { src: NodeId(0), dst: NodeId(1) },
-        fits: vec![Ok(fit)],
-        events: Vec::new(),
         counts: LinkCounts { complete: 100, ..LinkCounts::default() },
-        stamps: StampSource::default(),
-        transport: Transport::default(),
+        ..EdgeRecord::new(Edge { src: NodeId(0), dst: NodeId(1) }, vec![Ok(fit)])
     };
     NodeWindow { node: NodeId(0), window_id: round as u64, round: Some(round as u64), start, end, edges: vec![record] }
 }
@@ -126,10 +122,12 @@ fn windows_offsets_and_snapshots_make_the_same_clock() {
     let rows: String = of_windows.rows.iter().map(encode_offset).collect();
     let offsets = RunOffsets::read([("offsets.jsonl", encode_offsets_header(&of_windows.header) + &rows)]).unwrap();
     let knot = Knot { from_ns: 10, to_ns: 20, uncertainty_ns: 3 };
-    let realtime = || snapshots([("clock/snapshots-node1.jsonl", encode_snapshot(&knot)), ("snapshots.jsonl", String::new())]);
+    let mut readings = Readings::default();
+    readings.add("clock/snapshots-node1.jsonl", encode_snapshot(&knot).as_bytes());
+    readings.add("snapshots.jsonl", b"");
 
-    let from_windows = measured(Some(windows()), None, realtime());
-    let from_offsets = measured(None, Some(offsets), realtime());
+    let from_windows = measured(Some(windows()), None, readings.realtime.clone());
+    let from_offsets = measured(None, Some(offsets), readings.realtime);
     assert_eq!(from_windows.hosts[&NodeId(1)], "host1");
     let node_1 = |found: &Measured| found.clocks.iter().find(|clock| clock.node == NodeId(1)).unwrap().clone();
     assert_eq!((node_1(&from_windows).host_minus_raw_ns, node_1(&from_offsets).host_minus_raw_ns), (Some(7), None));

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use rankscope_time::{Knot, Span};
 
 use super::Oddity;
+use crate::NodeId;
 use crate::nodes::{NodeEstimate, Solution};
-use crate::{HostInstant, NodeId};
 
 /// An estimate says nothing of readings further away than this.
 const NEAR: Span = Span::from_nanos(30_000_000_000);
@@ -32,13 +32,14 @@ struct Word {
 /// What `witnesses` say beside `solutions`, each by node: nodes whose chronyd contradicts them, and of all others the one that is
 /// furthest away.
 pub fn beside(solutions: &[Solution], reference: NodeId, witnesses: &BTreeMap<NodeId, Vec<Knot>>) -> Vec<Oddity> {
-    let words = |node: NodeId, readings: &[Knot]| -> Vec<Word> {
-        let estimates: Vec<&NodeEstimate> =
-            solutions.iter().flat_map(|round| &round.nodes).filter(|estimate| estimate.node == node).collect();
-        readings.iter().filter_map(|reading| word(reading, node == reference, &estimates)).collect()
-    };
     let Some(readings) = witnesses.get(&reference) else { return Vec::new() };
-    let of_reference = words(reference, readings);
+    let estimates = in_order_of_time(solutions, witnesses);
+    let words = |node: NodeId, readings: &[Knot]| -> Vec<Word> {
+        let own = estimates.get(&node).map_or(&[][..], Vec::as_slice);
+        readings.iter().filter_map(|reading| word(reading, node == reference, own)).collect()
+    };
+    let mut of_reference = words(reference, readings);
+    of_reference.sort_by_key(|word| word.at_ns);
     let others = witnesses.iter().filter(|(node, _)| **node != reference);
     let compared = others.filter_map(|(node, readings)| {
         let compared = words(*node, readings).into_iter().filter_map(|word| compare(&word, &of_reference));
@@ -52,6 +53,28 @@ pub fn beside(solutions: &[Solution], reference: NodeId, witnesses: &BTreeMap<No
     against.into_iter().map(contradicts).chain(agrees).collect()
 }
 
+/// By node that has a witness, what is known of its clock.
+fn in_order_of_time<'a>(
+    solutions: &'a [Solution],
+    witnesses: &BTreeMap<NodeId, Vec<Knot>>,
+) -> BTreeMap<NodeId, Vec<&'a NodeEstimate>> {
+    let mut of_nodes: BTreeMap<NodeId, Vec<&NodeEstimate>> = BTreeMap::new();
+    let is_used = |estimate: &&NodeEstimate| !estimate.degraded && witnesses.contains_key(&estimate.node);
+    for estimate in solutions.iter().flat_map(|round| &round.nodes).filter(is_used) {
+        of_nodes.entry(estimate.node).or_default().push(estimate);
+    }
+    of_nodes.values_mut().for_each(|estimates| estimates.sort_by_key(|estimate| estimate.at));
+    of_nodes
+}
+
+/// Of what is in order of time the one nearest to a moment, the earlier of two, and how far away it is.
+fn nearest<T>(in_order: &[T], at_ns: i64, time_ns: impl Fn(&T) -> i64) -> Option<(&T, Span)> {
+    let after = in_order.partition_point(|one| time_ns(one) < at_ns);
+    let near_by = &in_order[after.saturating_sub(1)..];
+    let found = near_by.iter().take(2).min_by_key(|one| time_ns(one).abs_diff(at_ns))?;
+    Some((found, Span::from_nanos(at_ns.checked_sub(time_ns(found))?)))
+}
+
 fn word(reading: &Knot, is_reference: bool, estimates: &[&NodeEstimate]) -> Option<Word> {
     let theirs_ns = i64::try_from(reading.uncertainty_ns).ok()?;
     let (at_ns, ours_ns) = if is_reference { (reading.to_ns, 0) } else { on_reference(reading.to_ns, estimates)? };
@@ -60,9 +83,7 @@ fn word(reading: &Knot, is_reference: bool, estimates: &[&NodeEstimate]) -> Opti
 
 /// What the reference shows when the node's clock shows `host_ns`, and what that may be wrong by.
 fn on_reference(host_ns: i64, estimates: &[&NodeEstimate]) -> Option<(i64, i64)> {
-    let host = HostInstant::from_nanos_since_epoch(host_ns);
-    let nearest = estimates.iter().filter(|estimate| !estimate.degraded).min_by_key(|estimate| (host - estimate.at).abs())?;
-    let away = host - nearest.at;
+    let (nearest, away) = nearest(estimates, host_ns, |estimate| estimate.at.nanos_since_epoch())?;
     if away.abs() > NEAR {
         return None;
     }
@@ -72,13 +93,13 @@ fn on_reference(host_ns: i64, estimates: &[&NodeEstimate]) -> Option<(i64, i64)>
     Some((at_ns, bound.as_nanos().checked_add(drift_ns(away))?))
 }
 
-/// How far two words are apart, and how far they may be.
+/// How far two words are apart, and how far they may be. Those of the reference are in order of time.
 fn compare(word: &Word, of_reference: &[Word]) -> Option<(Span, Span)> {
-    let nearest = of_reference.iter().min_by_key(|other| (other.at_ns - word.at_ns).abs())?;
-    let away = Span::from_nanos(word.at_ns - nearest.at_ns);
+    let (nearest, away) = nearest(of_reference, word.at_ns, |other| other.at_ns)?;
     let allowed_ns =
         [word.theirs_ns, word.ours_ns, nearest.theirs_ns, drift_ns(away)].into_iter().try_fold(0i64, i64::checked_add)?;
-    (away.abs() <= NEAR).then(|| (Span::from_nanos(word.ahead_ns - nearest.ahead_ns).abs(), Span::from_nanos(allowed_ns)))
+    let apart_ns = i64::try_from(word.ahead_ns.abs_diff(nearest.ahead_ns)).ok()?;
+    (away.abs() <= NEAR).then_some((Span::from_nanos(apart_ns), Span::from_nanos(allowed_ns)))
 }
 
 fn drift_ns(away: Span) -> i64 {
@@ -87,8 +108,10 @@ fn drift_ns(away: Span) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
-    use crate::Interval;
+    use crate::{HostInstant, Interval};
 
     const SECOND: i64 = 1_000_000_000;
 
@@ -151,5 +174,22 @@ mod tests {
             round
         });
         assert_eq!(beside(&late.collect::<Vec<_>>(), NodeId(0), &both), []);
+    }
+
+    proptest! {
+        #[test]
+        fn the_nearest_is_who_is_no_further_away_than_all(mut times in prop::collection::vec(-50i64..50, 0..8), at_ns in -60i64..60) {
+            times.sort_unstable();
+            let plain = times.iter().map(|time| (time.abs_diff(at_ns), *time)).min();
+            let found = nearest(&times, at_ns, |time| *time);
+            prop_assert_eq!(found.map(|(time, away)| (away.as_nanos().unsigned_abs(), *time)), plain);
+        }
+
+        #[test]
+        fn no_readings_make_it_panic(readings in prop::collection::vec((any::<i64>(), any::<i64>(), any::<u64>()), 0..6)) {
+            let knots: Vec<Knot> =
+                readings.iter().map(|(from_ns, to_ns, uncertainty_ns)| Knot { from_ns: *from_ns, to_ns: *to_ns, uncertainty_ns: *uncertainty_ns }).collect();
+            let _found = beside(&rounds(), NodeId(0), &BTreeMap::from([(NodeId(0), knots.clone()), (NodeId(1), knots)]));
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rankscope_clock::NodeId;
-use rankscope_clock::solved::{self, RunOffsets, WindowsReader};
+use rankscope_clock::solved::{self, Readings, RunOffsets, WindowsReader};
 use rankscope_on_demand::wall_ns;
 use rankscope_run::{SideFile, clock_files, files_in, read_side};
 use rankscope_time::{ClockMap, HostClock, Instant, Knot, Rate, ReferenceClock};
@@ -30,8 +30,11 @@ impl NodeClock {
         }
         let is_reading =
             |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("snapshots-node"));
-        let readings = files_in(&folder).unwrap_or_default().into_iter().filter(is_reading);
-        let realtime = solved::snapshots(readings.filter_map(|path| bytes(&path)).collect::<Vec<_>>());
+        let mut readings = Readings::default();
+        for (name, bytes) in files_in(&folder).unwrap_or_default().iter().filter(|path| is_reading(path)).filter_map(bytes) {
+            readings.add(&name, &bytes);
+        }
+        let realtime = readings.realtime;
         let measured = solved::measured(has_windows.then(|| windows.finish()), has_offsets.then_some(offsets), realtime);
         let clock = measured.clocks.into_iter().find(|clock| clock.node == NodeId(node))?;
         Some(Self { to_reference: clock.to_reference, realtime: clock.realtime })

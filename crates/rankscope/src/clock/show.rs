@@ -66,7 +66,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
 fn from_files(args: &Args) -> Result<ClockDocument> {
     let files = clock_files(&args.paths)?;
     let title = rankscope_pipeline::title(&args.paths);
-    let witnesses = rankscope_pipeline::witnesses(&args.paths)?;
+    let witnesses = rankscope_pipeline::node_readings(&args.paths)?.chrony;
     if files.offsets.is_empty() {
         let mut solved = solved_files(&files.windows, &args.how)?;
         solved.oddities.extend(beside(&solved.solutions, solved.header.reference.unwrap_or_default(), &witnesses));
