@@ -6,7 +6,7 @@
 
 use std::{ptr, slice};
 
-use rankscope_dispatch::planner::bounded::{Options, bounded, loads, slowest};
+use rankscope_dispatch::planner::bounded::{Options, bounded, loads, max_over_mean};
 use rankscope_dispatch::planner::{Goal, Prices, Remote, choose, place_evenly, place_in_order};
 use rankscope_dispatch::{Batch, Rows};
 
@@ -108,7 +108,7 @@ pub unsafe extern "C" fn rankscope_plan_documents(request: *const PlanRequest, p
             shard_count: shards.len(),
             bytes: Remote::of(&planned).bytes(options.prices),
             bytes_in_order,
-            max_over_mean: max_over_mean(&planned, &options)?,
+            max_over_mean: max_over_mean(&loads(&planned, &options.work)?, &[]),
         };
         // SAFETY: the caller says so. Nothing is handed over before it is known that it can be.
         unsafe { fill(plan, &ours, "rankscope_plan", LEAST_PLAN) }?;
@@ -204,12 +204,6 @@ fn shards(plan: &Batch) -> Vec<PlanShard> {
         }));
     }
     shards
-}
-
-fn max_over_mean(plan: &Batch, options: &Options) -> Result<f64, Error> {
-    let loads = loads(plan, &options.work)?;
-    let total: u64 = loads.iter().sum();
-    Ok(if total == 0 { 1.0 } else { slowest(&loads, &[]) * loads.len() as f64 / total as f64 })
 }
 
 /// A batch of more is none.

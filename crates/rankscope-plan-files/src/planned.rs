@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rankscope_dispatch::Batch;
 use rankscope_dispatch::cost::Work;
-use rankscope_dispatch::planner::bounded::{Explanation, Limits, Options, loads, slowest};
+use rankscope_dispatch::planner::bounded::{Explanation, Limits, Options, loads, max_over_mean};
 use rankscope_dispatch::planner::{Goal, Remote, cell_limits, choose, exact_raising, gap, lower_bound};
 use rankscope_time::Span;
 use serde::Serialize;
@@ -280,8 +280,8 @@ impl Answer {
             world_size: layout.world_size(),
             documents: layout.len(),
             tokens,
-            max_over_mean: heaviest(&after, &options.weights),
-            max_over_mean_before: heaviest(&before, &options.weights),
+            max_over_mean: max_over_mean(&after, &options.weights),
+            max_over_mean_before: max_over_mean(&before, &options.weights),
             bytes,
             layout_bytes: Remote::of(layout).bytes(options.prices),
             lower_bound_bytes: bound,
@@ -309,15 +309,4 @@ impl Answer {
 
 fn rows(document: &[rankscope_dispatch::Shard]) -> Vec<[u32; 4]> {
     (0..).zip(document).map(|(place, shard)| [shard.linear.0, shard.attention.0, place, shard.tokens]).collect()
-}
-
-/// The largest load for its weight, over the mean load for its weight. Ranks of weight zero count when they have work: then
-/// nothing is balanced.
-fn heaviest(loads: &[u64], weights: &[f64]) -> f64 {
-    let total: u64 = loads.iter().sum();
-    if total == 0 {
-        return 1.0;
-    }
-    let sum: f64 = if weights.is_empty() { loads.len() as f64 } else { weights.iter().sum() };
-    slowest(loads, weights) * sum / total as f64
 }

@@ -1,8 +1,8 @@
 //! The published mixes, planned here and by the original (golden case g27 has its figures).
 
-use rankscope_dispatch::planner::bounded::bounded;
+use rankscope_dispatch::Error;
+use rankscope_dispatch::planner::bounded::{bounded, max_over_mean};
 use rankscope_dispatch::planner::{Remote, place_in_order};
-use rankscope_dispatch::{Batch, Error};
 use serde_json::{Value, json};
 
 /// One mix, planned.
@@ -34,7 +34,7 @@ impl Case {
             original_elements_per_token: original("elems_per_tok"),
             original_max_over_mean: original("max"),
             bytes_ratio: elements_per_token / original("elems_per_tok"),
-            max_over_mean: max_over_mean(&plan)?,
+            max_over_mean: max_over_mean(&plan.cells()?, &[]),
         })
     }
 
@@ -54,10 +54,4 @@ pub(crate) fn cases() -> Result<Vec<Case>, Error> {
     let fixture = include_str!("../../../../fixtures/dispatch/g27_planner_benchmark.json");
     let fixture: Value = serde_json::from_str(fixture).expect("the fixture is JSON");
     fixture["cases"].as_array().into_iter().flatten().map(Case::new).collect()
-}
-
-fn max_over_mean(plan: &Batch) -> Result<f64, Error> {
-    let cells = plan.cells()?;
-    let (most, total) = (cells.iter().max().copied().unwrap_or(0), cells.iter().sum::<u64>());
-    Ok(most as f64 * cells.len() as f64 / total as f64)
 }

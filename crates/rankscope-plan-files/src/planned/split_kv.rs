@@ -1,12 +1,10 @@
 //! What a plan would move if keys and values were split as well. Nothing else here knows such tasks.
 
 use rankscope_dispatch::planner::Remote;
-use rankscope_dispatch::planner::bounded::Options;
+use rankscope_dispatch::planner::bounded::{Options, max_over_mean};
 use rankscope_dispatch::planner::split::{SplitTask, split};
 use rankscope_dispatch::{Batch, Error, Rows};
 use serde::Serialize;
-
-use super::heaviest;
 
 /// The same plan with keys and values split.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -37,7 +35,7 @@ impl SplitKv {
         Ok(Self {
             bytes: split.bytes,
             saved: Remote::of(plan).bytes(options.prices).saturating_sub(split.bytes),
-            max_over_mean: heaviest(&split.cells(), &options.weights),
+            max_over_mean: max_over_mean(&split.cells(), &options.weights),
             tasks: split.tasks.iter().map(task).collect(),
         })
     }

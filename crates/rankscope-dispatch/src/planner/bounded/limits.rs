@@ -180,6 +180,18 @@ pub fn slowest(loads: &[u64], weights: &[f64]) -> f64 {
     busy.map(|(rank, &load)| load as f64 / weight(rank)).fold(0.0, f64::max)
 }
 
+/// The largest load for its weight, over the mean load for its weight; 1 where there is no work. Ranks of weight zero count when they
+/// have work: then nothing is balanced.
+#[must_use]
+pub fn max_over_mean(loads: &[u64], weights: &[f64]) -> f64 {
+    let total: u64 = loads.iter().sum();
+    if total == 0 {
+        return 1.0;
+    }
+    let sum: f64 = if weights.is_empty() { loads.len() as f64 } else { weights.iter().sum() };
+    slowest(loads, weights) * sum / total as f64
+}
+
 /// The time of the slowest rank that may have work.
 fn slowest_worker(loads: &[u64], weights: &[f64]) -> f64 {
     let workers = loads.iter().zip(weights).filter(|(_, weight)| **weight > 0.0);

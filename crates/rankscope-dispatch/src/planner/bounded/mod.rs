@@ -24,7 +24,7 @@ mod shed;
 
 pub use caps::Caps;
 pub use explain::{ALTERNATIVES, Alternative, Explanation, explain};
-pub use limits::{Limits, loads, slowest};
+pub use limits::{Limits, loads, max_over_mean, slowest};
 pub(in crate::planner) use nearness::Nodes;
 
 use rankscope_time::Rank;
