@@ -6,19 +6,18 @@
 //! that there is no such service, or that it tells nothing, is not worth a word.
 
 use std::io::{BufRead as _, BufReader};
-use std::net::{TcpStream, ToSocketAddrs as _};
 use std::process::{Child, ChildStdout, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use rankscope_witness::{ras, sockets, tree};
 use serde_json::Value;
 
 use crate::executable::Executable;
 use crate::incident::Ask;
 use crate::notice::{Notice, Observer};
+use crate::ras_service::Service;
 
 /// Whoever listens to what NCCL says of a job.
 pub(crate) struct GivenUp {
@@ -40,7 +39,7 @@ impl GivenUp {
     /// Listens from now on, where this process leads its job; its processes are `processes`. What came before a process was given up is
     /// kept by `ask`.
     pub(crate) fn start(processes: Vec<u32>, observer: &Arc<dyn Observer>, ask: Ask) -> Option<Self> {
-        let service = Service::of(|name| std::env::var(name).ok())?;
+        let service = Service::of_environment()?;
         let (listener, (over, told)) = (Arc::default(), channel());
         let follower =
             Follower { service, processes, listener: Arc::clone(&listener), over: told, observer: Arc::clone(observer), ask };
@@ -64,50 +63,6 @@ fn kill(listener: &Mutex<Option<Child>>) {
     }
 }
 
-/// Where a job's service is.
-#[derive(Debug, PartialEq, Eq)]
-enum Service {
-    /// Where the job was told to have it.
-    Told(String),
-    /// On the usual port, where a process of the job listens there.
-    Usual,
-}
-
-impl Service {
-    fn of(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
-        if variable("NCCL_RAS_ENABLE").as_deref() == Some("0") {
-            return None;
-        }
-        Some(variable("NCCL_RAS_ADDR").filter(|address| !address.is_empty()).map_or(Self::Usual, Self::Told))
-    }
-
-    fn address(&self) -> &str {
-        match self {
-            Self::Told(address) => address,
-            Self::Usual => ras::ADDRESS,
-        }
-    }
-
-    fn is_there(&self, processes: &[u32]) -> bool {
-        match self {
-            Self::Told(address) => answers(address),
-            Self::Usual => {
-                let all: Vec<u32> = processes.iter().flat_map(|pid| tree::all_below(*pid)).collect();
-                ras::ADDRESS
-                    .rsplit_once(':')
-                    .and_then(|(_, port)| port.parse().ok())
-                    .is_some_and(|port| sockets::listens(&all, port))
-            }
-        }
-    }
-}
-
-/// Whether anybody can be reached there.
-pub(crate) fn answers(address: &str) -> bool {
-    let places = address.to_socket_addrs().into_iter().flatten();
-    places.into_iter().any(|place| TcpStream::connect_timeout(&place, Duration::from_millis(200)).is_ok())
-}
-
 struct Follower {
     service: Service,
     processes: Vec<u32>,
@@ -126,7 +81,7 @@ impl Follower {
                 if self.over.recv_timeout(LOOK_EVERY) != Err(RecvTimeoutError::Timeout) {
                     return;
                 }
-                if self.service.is_there(&self.processes) {
+                if self.service.is_of(&self.processes) {
                     break;
                 }
             }
@@ -201,17 +156,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-
-    #[test]
-    fn a_service_is_where_the_job_was_told_to_have_it_or_not_at_all() {
-        let of = |variables: &'static [(&str, &str)]| {
-            Service::of(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
-        };
-        assert_eq!(of(&[]), Some(Service::Usual));
-        assert_eq!(of(&[("NCCL_RAS_ADDR", "")]), Some(Service::Usual));
-        assert_eq!(of(&[("NCCL_RAS_ADDR", "node0:4000")]), Some(Service::Told("node0:4000".to_owned())));
-        assert_eq!(of(&[("NCCL_RAS_ADDR", "node0:4000"), ("NCCL_RAS_ENABLE", "0")]), None);
-    }
 
     #[test]
     fn what_is_not_known_of_a_process_is_not_said() {

@@ -28,6 +28,7 @@ mod notice;
 mod on_demand;
 mod outcome;
 mod profile;
+mod ras_service;
 mod run;
 mod signals;
 mod standstill;

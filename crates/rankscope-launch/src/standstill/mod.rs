@@ -17,14 +17,14 @@ use std::thread::{Builder, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
 use rankscope_run::{SideFile, read_side_text};
-use rankscope_witness::{ras, tree};
+use rankscope_witness::tree;
 
 use crate::error::Error;
 use crate::executable::Executable;
-use crate::given_up::answers;
 use crate::incident::Ask;
 use crate::name;
 use crate::notice::{Notice, Observer};
+use crate::ras_service::Service;
 use patience::Patience;
 use signs::Signs;
 
@@ -145,9 +145,8 @@ fn words(watched: &Watched, folder: &Path) -> Vec<OsString> {
         words.push("--pids".into());
         words.push(rank.map_or_else(|| pid.to_string(), |rank| format!("{rank}={pid}")).into());
     }
-    let address = std::env::var("NCCL_RAS_ADDR").unwrap_or_else(|_| ras::ADDRESS.to_owned());
-    if std::env::var("NCCL_RAS_ENABLE").as_deref() != Ok("0") && answers(&address) {
-        words.push(format!("--ras={address}").into());
+    if let Some(service) = Service::of_environment().filter(Service::answers) {
+        words.push(format!("--ras={}", service.address()).into());
     }
     words
 }
