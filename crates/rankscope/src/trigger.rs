@@ -140,10 +140,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
 
 /// Keeps the last moments and reports on them as on a run, which they are.
 fn keep(request: &IncidentRequest, format: Format) -> Result<ExitCode> {
-    let incident = keep_incident(request)?;
-    for problem in &incident.problems {
-        output::remark(&format!("rankscope: {problem}"));
-    }
+    let incident = kept_with_problems(request)?;
     let (document, written) = report::into_run(&incident.folder)?;
     match format {
         Format::Json => output::answer(
@@ -165,12 +162,18 @@ fn keep(request: &IncidentRequest, format: Format) -> Result<ExitCode> {
 
 /// Keeps them, for who will report on them.
 fn keep_only(request: &IncidentRequest) -> Result<ExitCode> {
+    let incident = kept_with_problems(request)?;
+    output::answer(&json!({"incident": incident.folder}).to_string())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Keeps them, and says what could not be kept.
+fn kept_with_problems(request: &IncidentRequest) -> Result<Incident> {
     let incident = keep_incident(request)?;
     for problem in &incident.problems {
         output::remark(&format!("rankscope: {problem}"));
     }
-    output::answer(&json!({"incident": incident.folder}).to_string())?;
-    Ok(ExitCode::SUCCESS)
+    Ok(incident)
 }
 
 /// Reports on what was kept in `folder`.

@@ -2,6 +2,7 @@
 
 use rankscope_trace::{Awaited, CategoryKind, CollectiveArgs, CopyDirection, SpanId};
 
+use super::arguments::Argument;
 use super::builder::Builder;
 use super::event::RawEvent;
 use super::number::{unquoted, unsigned};
@@ -17,7 +18,7 @@ pub(super) fn extract<'a>(
     span: SpanId,
     kind: CategoryKind,
     event: &RawEvent<'a>,
-    arguments: &[(&'a [u8], &'a [u8])],
+    arguments: &[Argument<'a>],
 ) -> Option<u32> {
     let mut collective = CollectiveArgs::of(span);
     let mut rank = None;

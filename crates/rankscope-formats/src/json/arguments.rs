@@ -11,8 +11,8 @@ use super::event::RawEvent;
 use super::number::{signed, unquoted, unsigned};
 use super::scan::{Members, Mode};
 
-/// Key and value of each argument of an event, both as they stand in the text.
-pub(super) type Arguments<'a> = Vec<(&'a [u8], &'a [u8])>;
+/// Key and value of an argument, both as they stand in the text.
+pub(super) type Argument<'a> = (&'a [u8], &'a [u8]);
 
 /// What is known of the arguments of earlier events.
 #[derive(Debug, Default)]
@@ -22,13 +22,13 @@ pub(super) struct Seen<'a> {
     /// The last key of each argument, by the argument's place in its event.
     keys: Vec<(&'a [u8], StrId)>,
     /// Memory for the next event's arguments.
-    spare: Arguments<'a>,
+    spare: Vec<Argument<'a>>,
 }
 
 impl<'a> Builder<'a> {
     /// The arguments of `event`, key and value as they stand. An even number of stray quotes within them leaves the event's own
     /// structure whole, so they are read leniently, and so is the rest of the event, if they do not hold together.
-    pub(super) fn arguments(&mut self, event: &RawEvent<'a>, offset: u64) -> Arguments<'a> {
+    pub(super) fn arguments(&mut self, event: &RawEvent<'a>, offset: u64) -> Vec<Argument<'a>> {
         let mut arguments = std::mem::take(&mut self.seen.spare);
         arguments.clear();
         if event.args.first() != Some(&b'{') {
@@ -46,12 +46,12 @@ impl<'a> Builder<'a> {
     }
 
     /// Takes the memory of `arguments` back.
-    pub(super) fn done_with(&mut self, arguments: Arguments<'a>) {
+    pub(super) fn done_with(&mut self, arguments: Vec<Argument<'a>>) {
         self.seen.spare = arguments;
     }
 
     /// Adds `arguments` to a column as a row.
-    pub(super) fn keep(&mut self, arguments: &[(&'a [u8], &'a [u8])], column: fn(&mut Trace) -> &mut ArgColumn) {
+    pub(super) fn keep(&mut self, arguments: &[Argument<'a>], column: fn(&mut Trace) -> &mut ArgColumn) {
         for (at, (key, value)) in arguments.iter().enumerate() {
             let key = self.argument_key(at, key);
             let value = self.value(value);
