@@ -44,7 +44,7 @@ pub struct Measured {
     pub oddities: Vec<Oddity>,
 }
 
-/// The clocks of the nodes that `windows`, `offsets` or readings of `realtime` ([`super::snapshots`]) tell of.
+/// The clocks of the nodes that `windows`, `offsets` or readings of `realtime` ([`Readings`](super::Readings)) tell of.
 pub fn measured(
     windows: Option<RunWindows>,
     offsets: Option<RunOffsets>,
