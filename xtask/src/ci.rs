@@ -115,11 +115,15 @@ pub(crate) fn check(command: &mut Command) -> Result<()> {
     run_with(command, &needs::required()?)
 }
 
+/// What proptest takes the seed of its cases from. CI tries the same ones each time, so that what turns red is what was changed.
+const PROPTEST_SEED: &str = "PROPTEST_RNG_SEED";
+
 /// Runs a command whose tests leave word of what they skip, and may not skip for want of what is `required`.
 fn run_with(command: &mut Command, required: &[Need]) -> Result<()> {
     let status = command
         .env(rankscope_testkit::SKIPS, skips::file())
         .env(REQUIRE, needs::names(required))
+        .env(PROPTEST_SEED, std::env::var_os(PROPTEST_SEED).unwrap_or_else(|| "1".into()))
         .status()
         .with_context(|| format!("failed to start {}", command.get_program().display()))?;
     if !status.success() {
