@@ -17,11 +17,11 @@ use crate::Error;
 /// [`Error::Clocks`] for a file without a line that can be read, and what the file system refuses.
 pub fn read_clocks(folder: &Path) -> Result<Option<KnownClocks>, Error> {
     let Some(files) = files_of(folder)? else { return Ok(None) };
-    let Readings { realtime, chrony } = node_readings(&[folder.to_owned()])?;
+    let Readings { realtime, witnesses } = node_readings(&[folder.to_owned()])?;
     let windows = if files.windows.is_empty() { None } else { Some(windows(&files.windows)?) };
     let offsets = if files.offsets.is_empty() { None } else { Some(offsets(&files.offsets)?) };
     let mut found = solved::measured(windows, offsets, realtime);
-    found.oddities.extend(solved::beside(&found.rounds, found.reference, &chrony));
+    found.oddities.extend(solved::beside(&found.rounds, found.reference, &witnesses));
     let odd = found.oddities.iter().filter(|oddity| oddity.severity() != Severity::Finding);
     let mut known = KnownClocks::default();
     known.notes = odd.map(ToString::to_string).collect();

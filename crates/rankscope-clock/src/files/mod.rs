@@ -17,14 +17,16 @@ mod origin;
 mod parts;
 mod snapshots;
 mod windows;
+mod witness;
 
 pub use alpha_beta::AlphaBeta;
 pub use lines::{Damage, DamagedLine};
 pub use offsets::{
     NodeOrigin, OffsetRow, OffsetsFile, OffsetsHeader, encode_offset, encode_offsets_header, read_offsets, solutions,
 };
-pub use snapshots::{CHRONY, REALTIME, SnapshotSeries, SnapshotsFile, encode_snapshot, encode_witness, read_snapshots};
+pub use snapshots::{REALTIME, SnapshotSeries, SnapshotsFile, encode_snapshot, encode_witness, read_snapshots};
 pub use windows::{WindowsFile, WindowsHeader, encode_window, encode_windows_header, node_of_name, read_windows};
+pub use witness::{ClockIdentity, NoWitness, Witness};
 
 /// The version of the files that this writes. Files without one are the origin's.
 pub const SCHEMA: u32 = 1;

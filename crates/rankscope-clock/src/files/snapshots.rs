@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::lines::{DamagedLine, each_line, line};
 use super::nanos::Nanos;
+use super::witness::Witness;
 
 /// All readings of one tracer's clock.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,17 +36,14 @@ pub struct SnapshotsFile {
 /// What a clock without a name is: the one that traces are stamped with.
 pub const REALTIME: &str = "realtime";
 
-/// Coordinated universal time as chronyd has it.
-pub const CHRONY: &str = "chrony";
-
 /// A pair of the wall clock and the host clock, as a line.
 pub fn encode_snapshot(knot: &Knot) -> String {
     encode(None, knot)
 }
 
-/// A pair of what chronyd says it is and the host clock, as a line. What chronyd may be wrong by is the uncertainty.
-pub fn encode_witness(knot: &Knot) -> String {
-    encode(Some(CHRONY.to_owned()), knot)
+/// A pair of what `witness` says it is and the host clock, as a line. What the witness may be wrong by is the uncertainty.
+pub fn encode_witness(witness: Witness, knot: &Knot) -> String {
+    encode(Some(witness.name()), knot)
 }
 
 fn encode(clock: Option<String>, knot: &Knot) -> String {
@@ -126,9 +124,9 @@ mod tests {
         let file = read_snapshots(text.as_bytes());
         assert!(file.damaged.is_empty());
         assert_eq!(file.clocks[REALTIME].pairs, knots);
-        let witness: String = knots.iter().map(encode_witness).collect();
+        let witness: String = knots.iter().map(|knot| encode_witness(Witness::Chrony, knot)).collect();
         let both = read_snapshots((text + &witness).as_bytes());
-        assert_eq!((&both.clocks[REALTIME].pairs, &both.clocks[CHRONY].pairs), (&knots, &knots));
+        assert_eq!((&both.clocks[REALTIME].pairs, &both.clocks["chrony"].pairs), (&knots, &knots));
     }
 
     #[test]

@@ -10,8 +10,8 @@ use rankscope_time::Knot;
 
 use super::Oddity;
 use crate::files::{
-    CHRONY, Damage, DamagedLine, OffsetRow, OffsetsFile, REALTIME, WindowsFile, WindowsHeader, node_of_name, read_offsets,
-    read_snapshots, read_windows,
+    Damage, DamagedLine, NoWitness, OffsetRow, OffsetsFile, REALTIME, WindowsFile, WindowsHeader, Witness, node_of_name,
+    read_offsets, read_snapshots, read_windows,
 };
 use crate::restarts::{Start, join};
 use crate::{NodeId, NodeWindow};
@@ -175,8 +175,8 @@ impl RunOffsets {
 pub struct Readings {
     /// Of `CLOCK_REALTIME`, by node.
     pub realtime: BTreeMap<NodeId, Vec<Knot>>,
-    /// Of what chronyd says it is.
-    pub chrony: BTreeMap<NodeId, Vec<Knot>>,
+    /// Of what time daemons say it is, by node.
+    pub witnesses: BTreeMap<Witness, BTreeMap<NodeId, Vec<Knot>>>,
 }
 
 impl Readings {
@@ -184,9 +184,12 @@ impl Readings {
     /// cannot be read.
     pub fn add(&mut self, name: &str, bytes: &[u8]) {
         let Some(node) = node_of_name(last_component(name)) else { return };
-        let mut clocks = read_snapshots(bytes).clocks;
-        for (of_nodes, clock) in [(&mut self.realtime, REALTIME), (&mut self.chrony, CHRONY)] {
-            of_nodes.extend(clocks.remove(clock).map(|series| (node, series.pairs)));
+        for (clock, series) in read_snapshots(bytes).clocks {
+            match clock.parse() {
+                Ok(witness) => self.witnesses.entry(witness).or_default().insert(node, series.pairs),
+                Err(NoWitness) if clock == REALTIME => self.realtime.insert(node, series.pairs),
+                Err(NoWitness) => None,
+            };
         }
     }
 }

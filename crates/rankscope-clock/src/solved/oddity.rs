@@ -5,7 +5,7 @@ use std::fmt;
 
 use rankscope_time::{MapError, Span};
 
-use crate::files::{Damage, DamagedLine};
+use crate::files::{Damage, DamagedLine, Witness};
 use crate::nodes::RejectedEdge;
 use crate::{Edge, NodeId};
 
@@ -121,24 +121,28 @@ pub enum Oddity {
         /// Of how many.
         of: usize,
     },
-    /// What chronyd says on nodes is as near as its own errors and our bounds let it be.
-    ChronyAgrees {
+    /// What a witness says on nodes is as near as its own errors and our bounds let it be.
+    WitnessAgrees {
+        /// Who.
+        witness: Witness,
         /// On how many nodes beside the reference.
         nodes: usize,
         /// Where it is furthest away.
         node: NodeId,
         /// How far.
         apart: Span,
-        /// The errors of both chronyds and our bound.
+        /// The witness's errors on both and our bound.
         allowed: Span,
     },
-    /// What chronyd says on a node and on the reference is further apart than its own errors and our bound allow.
-    ChronyContradicts {
+    /// What a witness says on a node and on the reference is further apart than its own errors and our bound allow.
+    WitnessContradicts {
+        /// Who.
+        witness: Witness,
         /// Which node.
         node: NodeId,
         /// How far.
         apart: Span,
-        /// The errors of both chronyds and our bound.
+        /// The witness's errors on both and our bound.
         allowed: Span,
     },
     /// The offsets of a node contradict each other.
@@ -168,7 +172,7 @@ impl Oddity {
     /// How much it matters.
     pub fn severity(&self) -> Severity {
         match self {
-            Self::Step { .. } | Self::LopsidedPath { .. } | Self::StretchesJoined { .. } | Self::ChronyAgrees { .. } => {
+            Self::Step { .. } | Self::LopsidedPath { .. } | Self::StretchesJoined { .. } | Self::WitnessAgrees { .. } => {
                 Severity::Finding
             }
             Self::DamagedLine { line: DamagedLine { damage: Damage::Malformed(_), .. }, .. }
@@ -184,7 +188,7 @@ impl Oddity {
             | Self::MoreMissedRounds { .. }
             | Self::RejectedEdge { .. }
             | Self::EdgesOverTcp { .. }
-            | Self::ChronyContradicts { .. }
+            | Self::WitnessContradicts { .. }
             | Self::NodesOverTcp { .. }
             | Self::NoClock { .. }
             | Self::OneStretchUsed { .. } => Severity::Caution,
@@ -235,16 +239,16 @@ impl fmt::Display for Oddity {
             Self::NodesOverTcp { nodes, rounds, of } => {
                 write!(f, "edges of {}: {}", named("node", nodes), over_tcp(*rounds, *of))
             }
-            Self::ChronyAgrees { nodes, node, apart, allowed } => write!(
+            Self::WitnessAgrees { witness, nodes, node, apart, allowed } => write!(
                 f,
-                "chrony agrees on {nodes} of the nodes: at most {} ns apart from these clocks (node {node}), where its own errors and \
+                "{witness} agrees on {nodes} of the nodes: at most {} ns apart from these clocks (node {node}), where its own errors and \
                  the bounds allow {} ns",
                 apart.as_nanos(),
                 allowed.as_nanos()
             ),
-            Self::ChronyContradicts { node, apart, allowed } => write!(
+            Self::WitnessContradicts { witness, node, apart, allowed } => write!(
                 f,
-                "chrony contradicts the clock of node {node}: the two are {} ns apart, where chrony's own errors and the bound allow {} ns",
+                "{witness} contradicts the clock of node {node}: the two are {} ns apart, where its own errors and the bound allow {} ns",
                 apart.as_nanos(),
                 allowed.as_nanos()
             ),

@@ -14,14 +14,14 @@ use std::time::Duration;
 
 use rankscope_clock::session::{Destination, Input, Output, Session, SessionSettings, Token};
 use rankscope_clock::{MonotonicInstant, Transport};
-use rankscope_time::{Knot, Span};
+use rankscope_time::Span;
 
 use super::endpoints::Endpoints;
 use super::files::Files;
 use super::streams::Streams;
+use super::witnesses::Witnesses;
 use super::{Event, Summary};
 use crate::clocks::HostTime;
-use crate::clocks::chrony::Tracking;
 use crate::stamps::{PACKETS_MAX, PacketStamp, SentId, wait};
 
 /// How long a request to stop may go unseen.
@@ -32,12 +32,6 @@ const READ_EVERY: Span = Span::from_nanos(2_000_000);
 
 /// Packets of one socket whose stamps are waited for. Older ones are given up: the session has long done so too.
 const OWED_MAX: usize = 1_024;
-
-/// A time daemon of this host answers within a tenth of it, and nothing is answered meanwhile.
-const WITNESS_PATIENCE: Duration = Duration::from_millis(2);
-
-/// Windows.
-const WITNESS_RESTS: u32 = 15;
 
 /// Everything one agent has.
 pub(super) struct Driver {
@@ -61,8 +55,7 @@ pub(super) struct Driver {
     counted: u64,
     /// When packets are read next, whatever else is due.
     read_due: MonotonicInstant,
-    /// Windows until the time daemon is asked again.
-    witness_rests: u32,
+    witnesses: Witnesses,
     summary: Summary,
 }
 
@@ -92,7 +85,7 @@ impl Driver {
             last_came: now.monotonic,
             counted: 0,
             read_due: now.monotonic,
-            witness_rests: 0,
+            witnesses: Witnesses::default(),
             summary: Summary::default(),
         }
     }
@@ -144,7 +137,7 @@ impl Driver {
                     let written = self.files.window(&window);
                     self.report(written);
                     self.tell(Event::Window(window));
-                    self.hear_witness();
+                    self.hear_witnesses();
                 }
                 Output::Solved { round, solution } => {
                     let written = self.files.solution(round, &solution);
@@ -219,23 +212,13 @@ impl Driver {
         }
     }
 
-    /// Once a window, asks the time daemon what it says, for comparison afterwards. One that did not answer is left in peace for
-    /// a while.
-    fn hear_witness(&mut self) {
-        self.witness_rests = self.witness_rests.saturating_sub(1);
-        if self.witness_rests > 0 || !self.files.has_snapshots() {
+    /// Once a window, asks the time daemons what they say, for comparison afterwards.
+    fn hear_witnesses(&mut self) {
+        if !self.files.has_snapshots() {
             return;
         }
-        let Ok(tracking) = Tracking::now(WITNESS_PATIENCE) else {
-            self.witness_rests = WITNESS_RESTS;
-            return;
-        };
-        let realtime = self.host.beside_realtime();
-        if tracking.synchronised {
-            let error_ns = u64::try_from(tracking.error_max().as_nanos()).unwrap_or(u64::MAX);
-            let uncertainty_ns = realtime.uncertainty_ns.saturating_add(error_ns);
-            let from_ns = realtime.from_ns.saturating_add(tracking.correction.as_nanos());
-            let written = self.files.witness(&Knot { from_ns, uncertainty_ns, ..realtime });
+        for (witness, knot) in self.witnesses.hear(&mut self.host) {
+            let written = self.files.witness(witness, &knot);
             self.report(written);
         }
     }

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use nix::libc;
 use rankscope_clock::files::{
-    AlphaBeta, NodeOrigin, OffsetRow, OffsetsHeader, WindowsHeader, encode_offset, encode_offsets_header, encode_snapshot,
-    encode_window, encode_windows_header, encode_witness,
+    AlphaBeta, NodeOrigin, OffsetRow, OffsetsHeader, WindowsHeader, Witness, encode_offset, encode_offsets_header,
+    encode_snapshot, encode_window, encode_windows_header, encode_witness,
 };
 use rankscope_clock::nodes::Solution;
 use rankscope_clock::{NodeId, NodeWindow};
@@ -81,8 +81,8 @@ impl Files {
     }
 
     /// Appends what a witness says. Not before the first pair of readings, which begins the file.
-    pub(super) fn witness(&mut self, knot: &Knot) -> Result<(), String> {
-        if self.snapshots_begun { append(self.snapshots.as_mut(), || encode_witness(knot)) } else { Ok(()) }
+    pub(super) fn witness(&mut self, witness: Witness, knot: &Knot) -> Result<(), String> {
+        if self.snapshots_begun { append(self.snapshots.as_mut(), || encode_witness(witness, knot)) } else { Ok(()) }
     }
 
     /// Appends pairs of readings of the clock of traces and the host clock.

@@ -11,6 +11,7 @@ mod meeting;
 mod minutes;
 mod streams;
 mod thread;
+mod witnesses;
 
 pub use endpoints::Endpoints;
 pub use meeting::{Agreement, MeetError, MeetingOptions, PortMode, alone, meet, reopen};

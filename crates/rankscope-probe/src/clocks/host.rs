@@ -12,7 +12,7 @@ use rankscope_clock::simulate::SimClock;
 use rankscope_clock::{ClockEvent, HostInstant, MonotonicInstant, StampSource};
 use rankscope_time::{ClockMap, HostClock, Knot, MapError, RankClock, Rate, Span};
 
-use super::phc::{Phc, PhcError};
+use super::phc::{CrossStamp, Phc, PhcError};
 use super::{Change, Clock, Sandwich, Series, Snapshot, Unknown, sandwich};
 use crate::stamps::PacketStamp;
 
@@ -174,6 +174,17 @@ impl HostTime {
         Knot { from_ns: other_ns, to_ns: self.at_raw(base_ns).nanos_since_epoch(), uncertainty_ns: half_width_ns }
     }
 
+    /// The clock of a network card beside the host clock, now; none where `CLOCK_REALTIME`, through which the driver reads it, is
+    /// not known.
+    ///
+    /// # Errors
+    /// [`PhcError`] where the card cannot be read.
+    pub fn beside_card(&mut self, card: &mut Phc) -> Result<Option<Knot>, PhcError> {
+        let read = card.cross_stamp()?;
+        let Some(Snapshot { base_ns, other_ns, half_width_ns }) = self.on_raw(read) else { return Ok(None) };
+        Ok(Some(Knot { from_ns: other_ns, to_ns: self.at_raw(base_ns).nanos_since_epoch(), uncertainty_ns: half_width_ns }))
+    }
+
     /// The stamp of a packet, on the host clock.
     ///
     /// # Errors
@@ -236,21 +247,22 @@ impl HostTime {
     }
 
     fn snapshot_phc(&mut self) -> Result<(), PhcError> {
-        let Some((phc, series)) = &mut self.phc else { return Ok(()) };
+        let Some((phc, _)) = &mut self.phc else { return Ok(()) };
         let crossed = phc.cross_stamp()?;
-        // A cross-stamp is against the oscillator itself or, with older drivers, against the steered clock.
-        let snapshot = match crossed.raw() {
-            Some(snapshot) => Some(snapshot),
-            None => {
-                self.dense.push(sandwich(Clock::MonotonicRaw, Clock::Realtime, TRIES).snapshot());
-                let now_ns = Clock::MonotonicRaw.now_ns();
-                crossed.through(|realtime_ns| self.dense.to_base(realtime_ns, now_ns).ok())
-            }
-        };
-        if let Some(snapshot) = snapshot {
+        let snapshot = self.on_raw(crossed);
+        if let (Some((_, series)), Some(snapshot)) = (&mut self.phc, snapshot) {
             series.push(snapshot);
         }
         Ok(())
+    }
+
+    /// A cross-stamp, which is against the oscillator itself or, with older drivers, against the steered clock.
+    fn on_raw(&mut self, crossed: CrossStamp) -> Option<Snapshot> {
+        crossed.raw().or_else(|| {
+            self.dense.push(sandwich(Clock::MonotonicRaw, Clock::Realtime, TRIES).snapshot());
+            let now_ns = Clock::MonotonicRaw.now_ns();
+            crossed.through(|realtime_ns| self.dense.to_base(realtime_ns, now_ns).ok())
+        })
     }
 
     fn hardware_stamp(&mut self, phc_ns: i64) -> Result<Stamp, NoStamp> {

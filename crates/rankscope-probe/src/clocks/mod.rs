@@ -10,6 +10,7 @@ pub mod chrony;
 mod host;
 pub mod kernel;
 pub mod phc;
+pub mod ptp;
 mod sandwich;
 mod series;
 

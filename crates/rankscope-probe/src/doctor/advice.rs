@@ -4,8 +4,8 @@
 //! 80 % load), of published systems with hardware stamps, and of the floor that was measured here. They are no guarantee: that is
 //! what the bound of every estimate is for.
 
+use super::time_of_day::{daemons, steering};
 use super::{Examination, InterfaceFacts};
-use crate::clocks::chrony::Tracking;
 use crate::stamps::{LoopbackReport, Stamping};
 
 /// How good something is.
@@ -132,7 +132,7 @@ fn floor(seen: &Examination) -> Option<&LoopbackReport> {
     seen.loopback.iter().filter_map(|(_, result)| result.as_ref().ok()).find(|report| !report.passages_ns.is_empty())
 }
 
-fn note(grade: Grade, topic: &'static str, finding: String, remedy: Option<&'static str>) -> Advice {
+pub(super) fn note(grade: Grade, topic: &'static str, finding: String, remedy: Option<&'static str>) -> Advice {
     Advice { grade, topic, finding, remedy }
 }
 
@@ -235,51 +235,6 @@ fn reads(seen: &Examination) -> Advice {
     note(if slow { Grade::Weak } else { Grade::Good }, "clock reads", finding, remedy)
 }
 
-fn steering(seen: &Examination) -> Advice {
-    let state = match &seen.steering {
-        Ok(state) => state,
-        Err(error) => {
-            let finding = format!("adjtimex: {error}");
-            return note(Grade::Weak, "time of day", finding, Some("steps and slews are still seen in the snapshots"));
-        }
-    };
-    let slewing = if state.pending_ns == 0 { String::new() } else { format!(", {} ns still to be slewed", state.pending_ns) };
-    let frequency = format!("frequency {:+.3} ppm{slewing}{}", state.frequency_ppm, seen.chrony.map_or_else(String::new, said));
-    if state.synchronised {
-        return note(Grade::Good, "time of day", format!("synchronised, {frequency}"), None);
-    }
-    let remedy = "clock offsets do not depend on it; for correct times of day in reports, run chronyd";
-    note(Grade::Weak, "time of day", format!("not synchronised, {frequency}"), Some(remedy))
-}
-
-/// What chronyd vouches for, with the parts of it.
-fn said(chrony: Tracking) -> String {
-    if !chrony.synchronised {
-        return "; chronyd follows no source".to_owned();
-    }
-    let Tracking { stratum, correction, root_delay, root_dispersion, .. } = chrony;
-    format!(
-        "; chronyd says within {} ns of UTC, as stratum {stratum} has it ({:+} ns to correct, root delay {} ns, dispersion {} ns)",
-        chrony.error_max().as_nanos(),
-        correction.as_nanos(),
-        root_delay.as_nanos(),
-        root_dispersion.as_nanos()
-    )
-}
-
-fn daemons(seen: &Examination) -> Advice {
-    let names: Vec<&str> = seen.daemons.iter().map(|daemon| daemon.name.as_str()).collect();
-    let steers = |name: &&&str| !matches!(**name, "ptp4l" | "ts2phc" | "timemaster");
-    match names.as_slice() {
-        [] => note(Grade::Good, "time daemons", "none is seen".to_owned(), None),
-        several if several.iter().filter(steers).count() > 1 => {
-            let remedy = "they adjust CLOCK_REALTIME against each other: stop all but one";
-            note(Grade::Weak, "time daemons", several.join(", "), Some(remedy))
-        }
-        known => note(Grade::Good, "time daemons", known.join(", "), None),
-    }
-}
-
 fn permissions(seen: &Examination) -> Advice {
     let Examination { permissions, .. } = seen;
     let missing: Vec<&str> = [
@@ -303,7 +258,7 @@ fn permissions(seen: &Examination) -> Advice {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::net::IpAddr;
 
     use super::super::{Permissions, Spread, TimeDaemon};
@@ -312,7 +267,7 @@ mod tests {
     use crate::interfaces::Interface;
     use crate::stamps::Capability;
 
-    fn healthy() -> Examination {
+    pub(in super::super) fn healthy() -> Examination {
         let report = LoopbackReport { sent: 3, stamped: 3, received: 3, passages_ns: vec![90, 100, 200] };
         let interface = Interface { name: "eth0".to_owned(), addresses: vec!["10.0.0.1".parse().unwrap()], loopback: false };
         let capability = Capability { transmit_software: true, receive_software: true, ..Capability::default() };
@@ -335,12 +290,13 @@ mod tests {
                 tick_us: 10_000,
             }),
             chrony: None,
+            ptp: None,
             daemons: vec![TimeDaemon { name: "chronyd".to_owned(), pid: 7 }],
             virtualisation: None,
         }
     }
 
-    fn about(seen: &Examination, topic: &str) -> Advice {
+    pub(in super::super) fn about(seen: &Examination, topic: &str) -> Advice {
         advise(seen).into_iter().find(|advice| advice.topic == topic).unwrap()
     }
 
@@ -377,30 +333,6 @@ mod tests {
             assert_eq!(advice.grade, grade, "{advice:?}");
             assert!(advice.remedy.is_some(), "{advice:?}");
         }
-    }
-
-    #[test]
-    fn what_chronyd_vouches_for_is_said_with_its_parts() {
-        let nanos = rankscope_time::Span::from_nanos;
-        let tracking = Tracking {
-            stratum: 3,
-            synchronised: true,
-            correction: nanos(-1_000),
-            root_delay: nanos(4_000),
-            root_dispersion: nanos(500),
-        };
-        let seen = Examination { chrony: Some(tracking), ..healthy() };
-        let finding = about(&seen, "time of day").finding;
-        assert!(finding.contains("within 3500 ns of UTC") && finding.contains("stratum 3"), "{finding}");
-        let alone = Examination { chrony: Some(Tracking { synchronised: false, ..tracking }), ..healthy() };
-        assert!(about(&alone, "time of day").finding.contains("follows no source"));
-    }
-
-    #[test]
-    fn two_ptp_daemons_work_together() {
-        let daemon = |name: &str| TimeDaemon { name: name.to_owned(), pid: 1 };
-        let ptp = Examination { daemons: vec![daemon("ptp4l"), daemon("phc2sys")], ..healthy() };
-        assert_eq!(about(&ptp, "time daemons").grade, Grade::Good);
     }
 
     #[test]

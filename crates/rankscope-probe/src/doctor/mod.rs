@@ -6,6 +6,7 @@
 mod advice;
 mod document;
 mod host;
+mod time_of_day;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
@@ -17,6 +18,7 @@ pub use host::{Permissions, TimeDaemon};
 use crate::clocks::chrony::Tracking;
 use crate::clocks::kernel::Steering;
 use crate::clocks::phc::Phc;
+use crate::clocks::ptp::Following;
 use crate::clocks::{Clock, sandwich};
 use crate::interfaces::Interface;
 use crate::stamps::{Capability, LoopbackReport, Stamping, self_test};
@@ -46,6 +48,8 @@ pub struct Examination {
     pub steering: Result<Steering, String>,
     /// What chronyd says of the clock, where it answers.
     pub chrony: Option<Tracking>,
+    /// What ptp4l says of the clock that it steers, where it answers.
+    pub ptp: Option<Following>,
     /// Daemons that steer clocks, as far as this process can see.
     pub daemons: Vec<TimeDaemon>,
     /// The hypervisor or container engine that this host is inside of.
@@ -89,8 +93,8 @@ impl Spread {
 
 const PACKETS: u32 = 1_000;
 const PATIENCE: Duration = Duration::from_secs(3);
-/// It is on this host and does nothing else meanwhile.
-const CHRONY_PATIENCE: Duration = Duration::from_millis(300);
+/// They are on this host and do nothing else meanwhile.
+const DAEMON_PATIENCE: Duration = Duration::from_millis(300);
 const SANDWICHES: usize = 10_000;
 
 /// Looks at everything. Takes a tenth of a second, and some seconds where packets get lost.
@@ -109,7 +113,8 @@ pub fn examine() -> Examination {
         sandwich_ns: Spread::of((0..SANDWICHES).map(|_| width_ns()).collect()),
         resolution_ns: Clock::Realtime.resolution_ns(),
         steering: Steering::now().map_err(|error| error.to_string()),
-        chrony: Tracking::now(CHRONY_PATIENCE).ok(),
+        chrony: Tracking::now(DAEMON_PATIENCE).ok(),
+        ptp: Following::now(DAEMON_PATIENCE).ok(),
         daemons: host::time_daemons(),
         virtualisation: host::virtualisation(),
     }

@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use rankscope_clock::files::solutions;
 use rankscope_clock::solved::beside;
 use rankscope_document::ClockDocument;
-use rankscope_pipeline::ClockRounds;
+use rankscope_pipeline::{ClockRounds, node_readings};
 use rankscope_report::{ClockTables, clock_html, clock_terminal};
 use rankscope_run::{clock_files, write_file};
 
@@ -66,15 +66,14 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
 fn from_files(args: &Args) -> Result<ClockDocument> {
     let files = clock_files(&args.paths)?;
     let title = rankscope_pipeline::title(&args.paths);
-    let witnesses = rankscope_pipeline::node_readings(&args.paths)?.chrony;
+    let readings = node_readings(&args.paths)?;
     if files.offsets.is_empty() {
-        let mut solved = solved_files(&files.windows, &args.how)?;
-        solved.oddities.extend(beside(&solved.solutions, solved.header.reference.unwrap_or_default(), &witnesses));
+        let solved = solved_files(&files.windows, &readings, &args.how)?;
         let notes = read::notes(&solved.oddities);
         return Ok(ClockRounds::of_solved(&solved).document(title, notes));
     }
     let (offsets, mut notes) = read::offsets(&files.offsets)?;
     let reference = offsets.header.and_then(|header| header.reference);
-    notes.extend(read::notes(&beside(&solutions(&offsets.rows), reference.unwrap_or_default(), &witnesses)));
+    notes.extend(read::notes(&beside(&solutions(&offsets.rows), reference.unwrap_or_default(), &readings.witnesses)));
     Ok(ClockRounds::of_offsets(&offsets.rows, reference).document(title, notes))
 }

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use rankscope_clock::NodeId;
 use rankscope_clock::files::{OffsetRow, encode_offset, encode_offsets_header};
-use rankscope_clock::solved::{HowSolved, SolveError, Solved, solved};
+use rankscope_clock::solved::{HowSolved, Readings, SolveError, Solved, beside, solved};
 use rankscope_document::{ClockDocument, ClockPoint, NodeClock};
-use rankscope_pipeline::{ClockRounds, title, windows};
+use rankscope_pipeline::{ClockRounds, node_readings, title, windows};
 use rankscope_report::{ClockTables, clock_terminal};
 use rankscope_run::{clock_files, write_file};
 use serde_json::{Value, json};
@@ -80,7 +80,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         let title = title(&paths);
         bail!("{title}: no file of windows (windows-nodeK.jsonl or probe_windows_nodeK.jsonl) is there, only offsets");
     }
-    let solved = solved_files(&files.windows, &args.how)?;
+    let solved = solved_files(&files.windows, &node_readings(&paths)?, &args.how)?;
     if let Some(out) = &args.out {
         write(out, &solved)?;
     }
@@ -98,13 +98,15 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Solves windows that lie in files, for whoever wants offsets.
-pub(super) fn solved_files(paths: &[PathBuf], how: &How) -> Result<Solved> {
-    solved(windows(paths)?, &how.plain()).map_err(|error| match &error {
+/// Solves windows that lie in files, for whoever wants offsets. What witnesses say of them is among the oddities.
+pub(super) fn solved_files(paths: &[PathBuf], readings: &Readings, how: &How) -> Result<Solved> {
+    let mut solved = solved(windows(paths)?, &how.plain()).map_err(|error| match &error {
         SolveError::SmoothingFactor(factor) => anyhow!("--smoothing-factor {factor}: {}", error.reason()),
         SolveError::NoReference { reference, .. } => anyhow!("--reference-node {reference}: {}", error.reason()),
         _ => error.into(),
-    })
+    })?;
+    solved.oddities.extend(beside(&solved.solutions, NodeId(how.reference_node), &readings.witnesses));
+    Ok(solved)
 }
 
 fn write(out: &Path, solved: &Solved) -> Result<()> {
