@@ -89,7 +89,7 @@ fn of_folder(first: &str, rest: &str) -> bool {
 /// Names of what lies in an incident, which is a run of its own.
 fn of_incident(below: &str) -> bool {
     let (first, rest) = below.split_once('/').unwrap_or((below, ""));
-    let is_beside = rest.is_empty() && (beside_folders(first) || ["run.json", "incident.json"].contains(&first));
+    let is_beside = rest.is_empty() && (beside_folders(first) || ["run.json", "incident.json", "nodes.json"].contains(&first));
     is_beside || FOLDERS.contains(&first) && first != "incidents" && !rest.is_empty() && of_folder(first, rest)
 }
 
@@ -125,6 +125,7 @@ mod tests {
             ("incidents/20261128-001637/run.json", Ownership::Part),
             ("incidents/20261128-001637/raw/rank-0.rkr", Ownership::Part),
             ("incidents/20261128-001637/timeline.pftrace", Ownership::Part),
+            ("incidents/20261128-001637/nodes.json", Ownership::Part),
             ("incidents/20261128-001637/notes.md", Ownership::None),
             ("incidents/20261128-001637/incidents/again/run.json", Ownership::None),
             ("incidents/thoughts.json", Ownership::None),
