@@ -122,11 +122,12 @@ impl Job {
         let mut deadline = None;
         let (mut asked, mut asked_by_signal, mut asked_unix_ns) = (false, None, None);
         loop {
-            if let Some(failed) = self.look(asked)
+            if let Some((rank, failed)) = self.look(asked)
                 && first_failure.is_none()
             {
                 first_failure = Some(failed);
                 if asked_by_signal.is_none() {
+                    on_signal.keep.failed(&self.told_of(rank, failed));
                     (asked, asked_unix_ns) = (true, now_unix_ns().ok());
                     self.signal(Signal::SIGTERM);
                 }
@@ -169,6 +170,15 @@ impl Job {
         Outcome { exit: first_failure.unwrap_or(Exit::Code(0)), started: true, ends, asked_unix_ns, asked_by_signal }
     }
 
+    /// `rank 3 was ended by signal 11`.
+    fn told_of(&self, rank: u32, exit: Exit) -> String {
+        let who = if self.numbered { format!("rank {rank}") } else { "the job's command".to_owned() };
+        match exit {
+            Exit::Code(code) => format!("{who} failed with exit code {code}"),
+            Exit::Signal(signal) => format!("{who} was ended by signal {signal}"),
+        }
+    }
+
     fn ends(&self) -> Vec<RankEnd> {
         let host = crate::directory::host();
         let end = |(rank, ended): (u32, Ended)| {
@@ -179,12 +189,12 @@ impl Job {
         (0..).zip(&self.ranks).filter_map(|(rank, process)| Some((rank, process.ended?))).map(end).collect()
     }
 
-    /// Takes note of what has ended, after it was `asked` to or by itself; returns the first failure among it. Nothing is waited
-    /// for yet, so that every process keeps its number, and with it its group, until the job is over.
-    fn look(&mut self, asked: bool) -> Option<Exit> {
+    /// Takes note of what has ended, after it was `asked` to or by itself; returns the first failure among it, by the number of
+    /// its process. Nothing is waited for yet, so that every process keeps its number, and with it its group, until the job is over.
+    fn look(&mut self, asked: bool) -> Option<(u32, Exit)> {
         let mut failed = None;
         let unix_ns = now_unix_ns().ok();
-        for process in self.ranks.iter_mut().filter(|process| process.ended.is_none()) {
+        for (number, process) in (0..).zip(&mut self.ranks).filter(|(_, process)| process.ended.is_none()) {
             let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
             let exit = match waitid(Id::Pid(process.pid()), flags) {
                 Ok(WaitStatus::Exited(_, code)) => Some(Exit::Code(code)),
@@ -199,7 +209,7 @@ impl Job {
                 (false, false) => Ending::Failed,
             };
             process.ended = exit.map(|exit| Ended { exit, unix_ns, how: how(exit) });
-            failed = failed.or(exit.filter(|exit| !exit.is_success()));
+            failed = failed.or(exit.filter(|exit| !exit.is_success()).map(|exit| (number, exit)));
         }
         failed
     }

@@ -44,7 +44,7 @@ pub use counters::Counting;
 pub use directory::Place;
 pub use error::{Error, ExitClass};
 pub use executable::Executable;
-pub use incident::{Incident, IncidentError, IncidentRequest, Whose, keep_incident};
+pub use incident::{AllKept, Incident, IncidentError, IncidentRequest, Whose, keep_all, keep_incident};
 pub use left::Left;
 pub use name::{NameError, RunName};
 pub use notice::{CutShort, Notice, Observer};

@@ -143,6 +143,24 @@ pub enum Notice {
         /// Where it lies.
         folder: PathBuf,
     },
+    /// What this node noticed has had the leader keep what came before.
+    #[error("the first node kept what came before ({because}) in {host}:{}", folder.display())]
+    KeptThere {
+        /// What happened.
+        because: String,
+        /// The leader's host.
+        host: String,
+        /// Where it lies there.
+        folder: PathBuf,
+    },
+    /// It has not.
+    #[error("what came before ({because}) is not kept: {why}")]
+    NotKeptThere {
+        /// What happened.
+        because: String,
+        /// Why not.
+        why: String,
+    },
     /// It did not get to the leader.
     #[error("what came before on this node did not get to the one that leads: {0}")]
     NotSent(String),

@@ -154,7 +154,7 @@ pub(crate) fn run_in(
     watcher.into_iter().for_each(Watcher::end);
     counters.into_iter().for_each(Counters::end);
     drop(ask);
-    incidents.into_iter().for_each(Incidents::end);
+    incidents.into_iter().for_each(|incidents| incidents.end(signals));
     if let Some(agent) = agent {
         agent.stop();
     }

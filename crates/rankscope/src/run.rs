@@ -57,8 +57,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "URL", value_parser = otlp_place)]
     metrics_otlp: Option<String>,
     /// Have ranks that record themselves keep only the last DURATION, as 60s or 5min, in a ring. When an alarm is raised, the job stands
-    /// still (--on-hang), or SIGUSR2 comes to this process, that of all ranks is kept in incidents/ of the run, aligned and reported,
-    /// while the job goes on; watches. `rankscope trigger RUN --last` does so by hand
+    /// still (--on-hang), a part of it on one of several nodes fails, or SIGUSR2 comes to this process, that of all ranks is kept in
+    /// incidents/ of the run on the first node, aligned and reported, while the job goes on; watches. `rankscope trigger RUN --last` does
+    /// so by hand
     #[arg(long, value_name = "DURATION", value_parser = ring)]
     ring: Option<Duration>,
     /// Record the job's collectives through the profiler plugin of NCCL and RCCL, without a change to the job. A plugin that

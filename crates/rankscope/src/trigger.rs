@@ -8,8 +8,8 @@ use anyhow::Result;
 use clap::ValueEnum;
 use rankscope_document::{Document, NoteLevel};
 use rankscope_launch::{
-    Detail, Incident, IncidentRequest, ProfiledTogether, TogetherRequest, TriggerProgress, TriggerRequest, Triggered, Whose,
-    keep_incident, profile_together, trigger,
+    AllKept, Detail, Incident, IncidentRequest, ProfiledTogether, TogetherRequest, TriggerProgress, TriggerRequest, Triggered,
+    Whose, keep_all, keep_incident, profile_together, trigger,
 };
 use rankscope_run::KeptLast;
 use serde_json::json;
@@ -27,7 +27,8 @@ use crate::run::ranks;
 /// neither: torch's own processes ask the agent of their node, if they run with KINETO_USE_DAEMON=1, and begin at one instant.
 ///
 /// With --last nobody is asked for anything: what ranks that record themselves have recorded is read while they go on, and kept in
-/// incidents/ of the run, aligned and reported. It works on every run that records itself; `rankscope run --ring` keeps it small.
+/// incidents/ of the run, aligned and reported. It works on every run that records itself; `rankscope run --ring` keeps it small, and
+/// brings in the ranks of nodes that share no directory.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The run directory
@@ -140,40 +141,66 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
 
 /// Keeps the last moments and reports on them as on a run, which they are.
 fn keep(request: &IncidentRequest, format: Format) -> Result<ExitCode> {
-    let incident = kept_with_problems(request)?;
-    let (document, written) = report::into_run(&incident.folder)?;
+    let (folder, recordings, problems, sentence) = match keep_all(request)? {
+        AllKept::OfDirectory { incident, others } => {
+            let others = others.map(|why| format!("only what {} has is kept: {why}", request.run.display()));
+            let problems = incident.problems.iter().map(ToString::to_string).chain(others).collect();
+            (incident.folder.clone(), Some(incident.kept.len()), problems, kept(&incident))
+        }
+        AllKept::OfNodes { folder, lacks } => {
+            let sentence = format!("kept the end of what all nodes recorded, in {}", folder.display());
+            (folder, None, lacks, sentence)
+        }
+        AllKept::OnFirstNode { host, folder, summary, lacks } => {
+            return there(&host, &folder, &summary, &lacks, format);
+        }
+    };
+    remark_all(&problems);
+    let (document, written) = report::into_run(&folder)?;
     match format {
         Format::Json => output::answer(
             &json!({
-                "incident": incident.folder,
-                "recordings": incident.kept.len(),
-                "problems": incident.problems.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                "incident": folder,
+                "recordings": recordings.unwrap_or(document.ranks.len()),
+                "problems": problems,
                 "summary": summary(&document),
             })
             .to_string(),
         )?,
         Format::Table => {
-            output::remark(&kept(&incident));
+            output::remark(&sentence);
             report::say(&document, format, written, None)?;
         }
     }
-    Ok(if incident.problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(code(&problems))
+}
+
+/// What was kept on `host`, which leads the job, is reported on there.
+fn there(host: &str, folder: &Path, summary: &str, lacks: &[String], format: Format) -> Result<ExitCode> {
+    remark_all(lacks);
+    output::answer(&match format {
+        Format::Json => json!({"incident": folder, "host": host, "problems": lacks, "summary": summary}).to_string(),
+        Format::Table => {
+            format!("The first node kept the end of what all nodes recorded: {summary} It is in {host}:{}", folder.display())
+        }
+    })?;
+    Ok(code(lacks))
+}
+
+fn remark_all(problems: &[String]) {
+    problems.iter().for_each(|problem| output::remark(&format!("rankscope: {problem}")));
+}
+
+fn code(problems: &[String]) -> ExitCode {
+    if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Keeps them, for who will report on them.
 fn keep_only(request: &IncidentRequest) -> Result<ExitCode> {
-    let incident = kept_with_problems(request)?;
+    let incident = keep_incident(request)?;
+    remark_all(&incident.problems.iter().map(ToString::to_string).collect::<Vec<_>>());
     output::answer(&json!({"incident": incident.folder}).to_string())?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Keeps them, and says what could not be kept.
-fn kept_with_problems(request: &IncidentRequest) -> Result<Incident> {
-    let incident = keep_incident(request)?;
-    for problem in &incident.problems {
-        output::remark(&format!("rankscope: {problem}"));
-    }
-    Ok(incident)
 }
 
 /// Reports on what was kept in `folder`.

@@ -4,7 +4,12 @@
 //! the end (`--ring`). What is kept has the run's clocks, so it is aligned and reported as any run. Traces of other profilers are left
 //! out: they are written when their profilers say so, and not while something happens.
 
+mod ask;
+mod by_hand;
+mod desk;
+mod hearing;
 mod keeper;
+mod messenger;
 mod nodes;
 mod outpost;
 mod post;
@@ -19,7 +24,9 @@ use serde::Serialize;
 
 use crate::below::files_below;
 use crate::name;
-pub(crate) use keeper::{Ask, Incidents};
+pub(crate) use ask::Ask;
+pub use by_hand::{AllKept, keep_all};
+pub(crate) use keeper::Incidents;
 pub(crate) use nodes::Nodes;
 
 /// What is to be kept.
@@ -81,6 +88,14 @@ pub enum IncidentError {
     NothingRecorded {
         /// The run directory.
         run: PathBuf,
+    },
+    /// `rankscope run`, which was asked to keep what all nodes have, could not.
+    #[error("{run}: {problem}", run = .run.display())]
+    NotKept {
+        /// The run directory.
+        run: PathBuf,
+        /// Why not.
+        problem: String,
     },
     /// Nothing of what ranks recorded can be read.
     #[error("{run}: nothing of {count} recordings could be kept: {first}", run = .run.display())]

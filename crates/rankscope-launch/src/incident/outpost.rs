@@ -1,21 +1,24 @@
 //! A node that does not lead, when something happens: it waits for the leader's call, keeps the end of what its own ranks recorded in its own run
 //! directory, and sends that if the leader wants it.
 //!
-//! It is idle but for one question to the store in some seconds, and nothing waits for it: at the end of the job, or with its process, it is gone
-//! in the middle of whatever it does.
+//! It is idle but for one question to the store in some seconds, and nothing of the job waits for it. When the job is over, what it is about is
+//! given a minute; else it is gone with its process, in the middle of whatever it does.
 
 use std::io;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread::{Builder, sleep};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Builder;
 use std::time::Duration;
 
-use rankscope_probe::rendezvous::{KeyValueStore, StoreError};
-use rankscope_run::{RunDirectory, now_unix_ns, open};
+use rankscope_probe::rendezvous::KeyValueStore;
+use rankscope_run::{RunDirectory, open};
 
+use super::hearing::hear;
 use super::keeper::kept_by_process;
 use super::nodes::{Nodes, PIECE_WITHIN};
-use super::post::{Call, Kept, KeptFile, PostError, Wish, keys, say, send, understood};
+use super::post::{Call, Kept, KeptFile, PostError, Wish, is_stale, keys, say, send, understood};
 use super::{COUNTERS, RAW};
 use crate::below::files_below;
 use crate::directory;
@@ -28,62 +31,42 @@ struct Outpost {
     nodes: Nodes,
     run: PathBuf,
     observer: Arc<dyn Observer>,
+    /// Whether it answers a call just now.
+    busy: Arc<AtomicBool>,
 }
-
-/// Between two questions whether there is a call.
-const ASK_EVERY: Duration = Duration::from_secs(5);
-
-/// The store is not there yet, or not any more.
-const PAUSE: Duration = Duration::from_secs(2);
 
 /// How long the leader may take before it wants what was kept, or not: others come first.
 const WISHED_WITHIN: Duration = Duration::from_secs(90);
 
-/// A call that is older is over.
-const STALE_NS: i64 = 30_000_000_000;
-
 /// Measurements of clocks beyond this stay; the leader's own tell more.
 const CLOCK_BYTES_MAX: u64 = 4 << 20;
 
-/// Waits for calls from now on, for the run in `run`, until this process ends.
-pub(super) fn wait(nodes: Nodes, run: &Path, observer: &Arc<dyn Observer>) {
-    let outpost = Outpost { nodes, run: run.to_owned(), observer: Arc::clone(observer) };
+/// Waits for calls from now on, for the run in `run`, until this process ends; returns whether one is being answered, then and later.
+pub(super) fn wait(nodes: Nodes, run: &Path, observer: &Arc<dyn Observer>) -> Arc<AtomicBool> {
+    let busy = Arc::<AtomicBool>::default();
+    let outpost = Outpost { nodes, run: run.to_owned(), observer: Arc::clone(observer), busy: Arc::clone(&busy) };
     let started = Builder::new().name("rankscope-outpost".to_owned()).spawn(move || outpost.serve());
     if let Err(error) = started {
         observer.notice(&Notice::NoIncident(Error::NoProcess(error)));
     }
+    busy
 }
 
 impl Outpost {
     fn serve(&self) {
-        let Ok(mut store) = self.nodes.store() else { return };
-        // The last call may have been made while this node came.
-        let mut number = loop {
-            match store.add(keys::CALLS, 0) {
-                Ok(calls) => break calls.max(1),
-                Err(StoreError::Unreachable { .. } | StoreError::TimedOut { .. }) => sleep(PAUSE),
-                Err(_) => return,
+        hear(&self.nodes, keys::CALLS, keys::call, |store, number, text| {
+            self.busy.store(true, Ordering::Release);
+            let answered = understood(text).and_then(|call| self.answer(store, number, &call));
+            self.busy.store(false, Ordering::Release);
+            if let Err(error) = answered {
+                self.observer.notice(&Notice::NotSent(error.to_string()));
             }
-        };
-        loop {
-            match store.wait(&keys::call(number), ASK_EVERY) {
-                Ok(text) => {
-                    number += 1;
-                    let answered = understood(&text).and_then(|call| self.answer(&mut *store, number - 1, &call));
-                    if let Err(error) = answered {
-                        self.observer.notice(&Notice::NotSent(error.to_string()));
-                    }
-                }
-                Err(StoreError::TimedOut { .. }) => {}
-                Err(StoreError::Unreachable { .. }) => sleep(PAUSE),
-                Err(_) => return,
-            }
-        }
+            ControlFlow::Continue(())
+        });
     }
 
     fn answer(&self, store: &mut dyn KeyValueStore, number: i64, call: &Call) -> Result<(), PostError> {
-        let age_ns = now_unix_ns().unwrap_or(0).saturating_sub(call.called_unix_ns);
-        if age_ns > STALE_NS {
+        if is_stale(call.called_unix_ns) {
             return Ok(());
         }
         let kept = self.kept(call);

@@ -1,6 +1,6 @@
 //! What nodes that share no directory say to each other of an incident, as texts in the store by which their agents met.
 //!
-//! The node that leads calls; every other one keeps its own end and says what that is; what the leader wants of it comes in pieces, one at a
+//! Whoever notices something raises it; the node that leads calls; every other one keeps its own end and says what that is; what the leader wants of it comes in pieces, one at a
 //! time, each in the place of the one before. So the store, which has to serve the agents as well, holds one piece at a time, whatever
 //! recordings come to. Nothing that a node says is taken for a path before it is looked at.
 
@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rankscope_probe::rendezvous::{KeyValueStore, StoreError};
+use rankscope_run::now_unix_ns;
 use rankscope_trace::rank_of_name;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +26,43 @@ pub(super) struct Call {
     /// When the leader's run began: whoever finds that in its own directory shares it.
     pub(super) started_unix_ns: i64,
 }
+
+/// What a node that does not lead has noticed, or was asked for there by hand: the leader keeps the end of all ranks for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Raised {
+    pub(super) because: String,
+    pub(super) node: u32,
+    pub(super) host: String,
+    /// By hand: so much. What was noticed wants what the ring has.
+    pub(super) last_ms: Option<u64>,
+    /// When the node's wall clock said that it is raised.
+    pub(super) raised_unix_ns: i64,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Answer {
+    /// Whose directory the folder is in.
+    pub(super) host: String,
+    /// The incident.
+    pub(super) folder: Option<PathBuf>,
+    /// Whether who asked does not see it, whatever else has its path there.
+    #[serde(default)]
+    pub(super) is_elsewhere: bool,
+    /// What its report says first, where there is one yet.
+    pub(super) summary: Option<String>,
+    /// What is not in it, a sentence each.
+    pub(super) lacks: Vec<String>,
+    /// Why there is none.
+    pub(super) problem: Option<String>,
+}
+
+/// What was said so long ago is over.
+pub(super) fn is_stale(said_unix_ns: i64) -> bool {
+    now_unix_ns().unwrap_or(0).saturating_sub(said_unix_ns) > STALE_NS
+}
+
+const STALE_NS: i64 = 30_000_000_000;
 
 /// What a node says that it kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,6 +118,17 @@ pub(super) enum Wish {
 /// Where what is, in the store.
 pub(super) mod keys {
     pub(crate) const CALLS: &str = "ring/calls";
+    pub(crate) const RAISED: &str = "ring/raised";
+
+    /// What a node has noticed.
+    pub(crate) fn raised(number: i64) -> String {
+        format!("ring/raised/{number}")
+    }
+
+    /// What came of that.
+    pub(crate) fn answer(number: i64) -> String {
+        format!("ring/answer/{number}")
+    }
 
     pub(crate) fn call(number: i64) -> String {
         format!("ring/call/{number}")

@@ -91,12 +91,12 @@ pub(super) fn word_name(node: u32) -> String {
 }
 
 /// What the file says; nothing where there is none yet.
-pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
+pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
     serde_json::from_slice(&read_side(path, SideFile::Record).ok()?).ok()
 }
 
 /// Writes a file that appears whole.
-pub(super) fn write(path: &Path, value: &impl Serialize) -> io::Result<()> {
+pub(crate) fn write(path: &Path, value: &impl Serialize) -> io::Result<()> {
     let new = path.with_extension(format!("new-{}", std::process::id()));
     fs::write(&new, serde_json::to_vec(value)?)?;
     fs::rename(&new, path)

@@ -22,6 +22,7 @@ use rankscope_run::now_unix_ns;
 use rankscope_witness::process;
 
 use files::{Asked, NodeWord, REQUEST};
+pub(crate) use files::{read as read_json, write as write_json};
 use station::Station;
 
 /// Processes ask every five seconds; who is to begin together has asked twice before.
