@@ -1,7 +1,7 @@
 //! The plan of a folder of parts: made once, by whoever comes first, and kept to by everybody after that.
 //!
-//! Who names traces makes a plan of them, which has to be the one that is there. Who names none goes by the one that is there, and
-//! lists nothing. Refuses to change a plan: other inputs or rules want another folder.
+//! Who names traces makes a plan of them, which has to be the one that is there. Who names none goes by the one that is there, or by one that is
+//! copied from elsewhere, and lists nothing. Refuses to change a plan: other inputs or rules want another folder.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use rankscope_run::{Outputs, PARTS_PLAN, is_file};
 
 use crate::division::Division;
 use crate::error::PartsFault;
-use crate::parts_folder::{MapRequest, read_plan_of, write_json};
+use crate::parts_folder::{MapRequest, read_plan, read_plan_of, write_json};
 use crate::plan::Plan;
 use crate::{Error, Mapping};
 
@@ -48,6 +48,20 @@ pub fn frozen_plan(parts: &Path) -> Result<Frozen, Error> {
     }
 }
 
+/// Freezes the plan in `source`, a file or a folder of parts that may be out of reach for whoever writes, as that of the folder `parts`.
+///
+/// # Errors
+/// [`Error::Parts`] where that has another plan, or `source` none that can be read.
+pub fn freeze_again(source: &Path, parts: &Path) -> Result<(), Error> {
+    // A web server answers for folders as well as for files, with pages.
+    let is_file_name = source.extension().is_some_and(|suffix| suffix == "json");
+    let path = if is_file_name { source.to_owned() } else { source.join(PARTS_PLAN) };
+    if !is_file(&path)? {
+        return Err(Error::Parts { path, fault: PartsFault::NoPlan { folder: parts.to_owned() } });
+    }
+    freeze_in(parts, &read_plan(&path)?)
+}
+
 fn frozen(plan: Plan, parts: &Path) -> Frozen {
     let elsewhere = plan.elsewhere().map(Path::to_owned);
     Frozen { path: parts.join(PARTS_PLAN), division: plan.division(), elsewhere }
@@ -68,14 +82,21 @@ pub(crate) fn planned(request: &MapRequest) -> Result<Plan, Error> {
         return if has_clocks { Ok(plan) } else { Err(other(PartsFault::OtherPlan)) };
     }
     let plan = Plan::of(&request.paths, request.clocks.as_deref(), &request.mapping.rules)?;
+    freeze_in(&request.parts, &plan)?;
+    Ok(plan)
+}
+
+/// Writes `plan` into the folder `parts`, unless it is the one that is there.
+fn freeze_in(parts: &Path, plan: &Plan) -> Result<(), Error> {
+    let path = parts.join(PARTS_PLAN);
     // Makes the folder, or says what keeps it from being one, before anything is read.
-    Outputs::among_many(&request.parts)?;
+    Outputs::among_many(parts)?;
     if !is_file(&path)? {
-        write_json(&path, &plan)?;
+        write_json(&path, plan)?;
     }
     // Of two that wrote at the same time one counts; both are held against it.
-    let there = read_plan_of(&request.parts)?;
-    if there.is_as(&plan) { Ok(plan) } else { Err(other(PartsFault::OtherPlan)) }
+    let there = read_plan_of(parts)?;
+    if there.is_as(plan) { Ok(()) } else { Err(Error::Parts { path, fault: PartsFault::OtherPlan }) }
 }
 
 fn plan_there(parts: &Path) -> Result<Plan, Error> {

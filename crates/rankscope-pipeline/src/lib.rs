@@ -91,7 +91,7 @@ pub use dataset::DatasetRequest;
 pub use division::{Division, Shard};
 pub use error::{Error, ExitClass, PartsFault};
 pub use facts::{Clues, SideReadings, device_clocks, facts, run_directory};
-pub use freeze::{Frozen, freeze, frozen_plan};
+pub use freeze::{Frozen, freeze, freeze_again, frozen_plan};
 pub use hang::{FirstJudged, Followed, HangSources, OfRank, follow_ras, hang};
 pub use held::{Held, Keep, memory_default};
 pub use history::{PastRuns, read_history};

@@ -124,13 +124,14 @@ impl Mapper<'_> {
             return Ok(MapSummary { inputs: 1, done_before: 1, ..MapSummary::default() });
         }
         let (input, file) = (&self.plan.inputs[at], self.among[at].clone());
+        // Before anything is read that could not be written.
+        let mut outputs = Outputs::among_many(self.folder)?;
         let Mapped { parts, .. } = map_files(&[file], &self.among, &self.mapping, &self.readings, &Quiet)?;
         if !input.is_unchanged() {
             return Err(Error::Changed { file: input.path.display().to_string() });
         }
         let mut summary = MapSummary { inputs: 1, ..MapSummary::default() };
         let mut outcome = Outcome { parts: Vec::new(), unread: Vec::new() };
-        let mut outputs = Outputs::among_many(self.folder)?;
         for (place, part) in parts.iter() {
             let place = Place { file: at as u32, ..place };
             let name = part_name(part, place, &identity);
@@ -254,7 +255,7 @@ fn read_plans(folder: &Path) -> Result<Vec<(PathBuf, Plan)>, Error> {
     folders.into_iter().map(|folder| read_plan(&folder.join(PARTS_PLAN)).map(|plan| (folder, plan))).collect()
 }
 
-fn read_plan(path: &Path) -> Result<Plan, Error> {
+pub(crate) fn read_plan(path: &Path) -> Result<Plan, Error> {
     read_json::<Plan>(path)?.understood(path)
 }
 

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use crate::stores::{Put, at, stores};
-use crate::{Error, Location, ObjectUrl, pending};
+use crate::stores::{Put, StoreFault, at, stores};
+use crate::{Error, Location, ObjectUrl, Scheme, pending};
 
 /// The files of one report, in the making.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl Outputs {
     /// Outputs that will lie in `directory`, which is made if it is not there.
     ///
     /// # Errors
-    /// What the file system refuses, and [`Error::Url`].
+    /// What the file system refuses, [`Error::Url`], and [`Error::Store`] for a web server, which takes nothing.
     pub fn into_directory(directory: &Path) -> Result<Self, Error> {
         match Location::of(directory)? {
             Location::Local(local) => {
@@ -40,6 +40,10 @@ impl Outputs {
             }
             Location::Object(url) => {
                 stores(&url)?;
+                if url.scheme() == Scheme::Http {
+                    // Known before anything is made that could not be put there.
+                    at(directory, Err(StoreFault::CannotWrite))?;
+                }
                 Ok(Self { directory: directory.to_owned(), store: Some(Put::Replace), pending: Vec::new(), swept: true })
             }
         }

@@ -185,7 +185,10 @@ pub enum StoreFault {
     )]
     CannotList,
     /// Nor does it take anything.
-    #[error("nothing is written to web servers. Give a folder here, or the URL of a bucket")]
+    #[error(
+        "nothing is written to web servers. Give a folder here, or the URL of a bucket; `rankscope map --plan` takes a plan from a web \
+         server, and writes parts elsewhere"
+    )]
     CannotWrite,
     /// It is another object now.
     #[error("the object changed while it was read. Run the command again")]

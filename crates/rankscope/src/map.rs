@@ -6,7 +6,7 @@ use std::str::FromStr;
 use anyhow::{Context, Result};
 use rankscope_formats::ArgsPolicy;
 use rankscope_pipeline::{
-    MapRequest, MapSummary, Shard, TimelinesRequest, TimelinesSummary, frozen_plan, map_into, write_timelines,
+    MapRequest, MapSummary, Shard, TimelinesRequest, TimelinesSummary, freeze_again, frozen_plan, map_into, write_timelines,
 };
 use rankscope_run::absolute;
 use serde_json::json;
@@ -22,11 +22,16 @@ use crate::progress::ProgressArgs;
 /// A part holds what a report needs of one rank: a few bytes a collective instead of the trace. Parts are written into a folder, one
 /// file each; `rankscope merge` on that folder gives the same report as `rankscope report` on the traces. Work can be divided among
 /// any number of machines that see the folder (--shard), and a mapper that was killed is simply run again: what is done is skipped.
-/// Without TRACES, those that `rankscope plan` listed are mapped, by its options. Exits with 4 if an input changed meanwhile.
+/// Without TRACES, those that `rankscope plan` listed are mapped, by its options; --plan takes such a plan from elsewhere, as from a web
+/// server. Exits with 4 if an input changed meanwhile.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     wanted: PartsArgs,
+    /// Go by the plan that `rankscope plan` made elsewhere: its plan.json, or the folder that has it, also as a URL. It is copied into the
+    /// folder of parts
+    #[arg(long, value_name = "PLAN", conflicts_with_all = ["paths", "list", "timelines"])]
+    plan: Option<PathBuf>,
     /// Map only every K-th input from number I on, counted from 1
     #[arg(long, value_name = "I/K", default_value = "1/1", hide_default_value = true)]
     shard: ShardArg,
@@ -63,6 +68,9 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
     let named = request.parts.clone();
     let shown = args.timelines.clone().unwrap_or_default();
     args.timelines = args.timelines.map(|out| absolute(&out)).transpose()?;
+    if let Some(plan) = &args.plan {
+        freeze_again(plan, &request.parts)?;
+    }
     if request.paths.is_empty() {
         stand_by_the_plan(&mut request)?;
     }

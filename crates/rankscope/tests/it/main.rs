@@ -84,6 +84,8 @@ mod top;
 mod top_screen;
 mod validate;
 mod watch;
+#[cfg(feature = "store")]
+mod web_server;
 mod what_if;
 mod windows;
 mod xlsx;

@@ -83,6 +83,28 @@ fn relative_paths_start_where_the_plan_was_made() {
 }
 
 #[test]
+fn a_plan_that_lies_elsewhere_is_gone_by_and_copied() {
+    let (directory, out) = (write_job(&job()), tempfile::tempdir().expect("a temporary directory"));
+    let [planned, parts] = ["planned", "parts"].map(|name| out.path().join(name));
+    plan(directory.path(), &planned, &[]);
+    let map = |of: &Path, shard: &str| rankscope(&["map", "--plan", text(of), "--parts", text(&parts), "--shard", shard]);
+    for (of, shard) in [(planned.clone(), "2/2"), (planned.join("plan.json"), "1/2")] {
+        let mapped = map(&of, shard);
+        assert!(mapped.status.success(), "{}", said(&mapped));
+    }
+    let [there, copy] = [&planned, &parts].map(|folder| fs::read(folder.join("plan.json")).expect("there"));
+    assert!(there == copy);
+    let merged = rankscope(&["merge", text(&parts), "--format", "json"]);
+    let report = rankscope(&["report", text(directory.path()), "--format", "json", "--no-timeline"]);
+    assert!(merged.stdout == report.stdout, "{}", said(&merged));
+    plan(directory.path(), &out.path().join("other"), &["--checks"]);
+    let other = map(&out.path().join("other"), "1/2");
+    assert!(other.status.code() == Some(4) && said(&other).contains("other inputs or options"), "{}", said(&other));
+    let none = map(&out.path().join("none"), "1/2");
+    assert!(none.status.code() == Some(2) && said(&none).contains("none/plan.json: no plan is there"), "{}", said(&none));
+}
+
+#[test]
 fn progress_is_a_document_a_line() {
     let (directory, out) = (write_job(&job()), tempfile::tempdir().expect("a temporary directory"));
     let parts = out.path().join("parts");
