@@ -1,6 +1,6 @@
 //! The table `clock`: how each rank's clock is known. And how far a stamp may be off.
 
-use rankscope_align::{Method, RankAlignment};
+use rankscope_align::{Method, RankAlignment, RankMap};
 use rankscope_job::Job;
 use rankscope_time::Instant;
 
@@ -21,11 +21,18 @@ pub fn clock(job: &Job) -> Frame {
         .maybe_numbers("offset_max_ns", clocks.iter().map(|clock| clock.bound.hi_ns))
 }
 
+/// Whether anything bounds how far a rank's stamps may be off on the job's clock.
+pub fn is_bounded(clock: &RankAlignment) -> bool {
+    clock.method != Method::AsRecorded
+}
+
 /// How far the stamp `ns` of a rank may be off on the job's clock, where that is known and fits the column.
 pub(crate) fn err_ns(clock: &RankAlignment, ns: i64) -> Option<i64> {
-    if clock.method == Method::AsRecorded {
-        return None;
-    }
-    let err_ns = clock.map.uncertainty_ns(Instant::from_nanos_since_epoch(ns));
+    within_ns(&clock.map, is_bounded(clock), ns)
+}
+
+/// The same by the rank's `map`, if that is bounded.
+pub(crate) fn within_ns(map: &RankMap, is_bounded: bool, ns: i64) -> Option<i64> {
+    let err_ns = is_bounded.then(|| map.uncertainty_ns(Instant::from_nanos_since_epoch(ns)))?;
     i32::try_from(err_ns).ok().map(i64::from)
 }

@@ -5,29 +5,32 @@
 
 use std::cmp::Reverse;
 
-use rankscope_align::RankAlignment;
+use rankscope_align::RankMap;
 use rankscope_analyze::{Class, Classes, Direction, StepWindow};
-use rankscope_job::Job;
 use rankscope_time::Instant;
 use rankscope_trace::{ArgValue, SpanId, Trace, TrackId, TrackKey, TrackKind};
 use serde::de::IgnoredAny;
 
-use crate::clock::err_ns;
-use crate::{Frame, GROUP_ROWS, Numbered, Table, Texts, Values};
+use crate::clock::within_ns;
+use crate::{Frame, GROUP_ROWS, Table, Texts, Values};
 
-/// One rank's events, and what of its job they need.
+/// One rank's events, and what only a judged job knows of them.
 #[derive(Clone, Copy, Debug)]
 pub struct EventsOf<'a> {
-    /// The job.
-    pub job: &'a Job,
-    /// The rank's place in it.
-    pub index: usize,
-    /// The rank's trace, on its own clock.
+    /// The rank.
+    pub rank: rankscope_time::Rank,
+    /// The way from its clock to the job's.
+    pub map: &'a RankMap,
+    /// Whether anything bounds how far that is off.
+    pub is_bounded: bool,
+    /// Its steps, on its own clock.
+    pub steps: &'a [StepWindow],
+    /// Its parts in the job's collectives, by [`Numbered::of_rank`](crate::Numbered::of_rank).
+    pub collectives: &'a [(SpanId, i64)],
+    /// Its trace, on its own clock.
     pub trace: &'a Trace,
     /// What the job's work is classed by.
     pub classes: &'a Classes,
-    /// The job's collectives.
-    pub numbered: &'a Numbered,
     /// Whether arguments are wanted, which the trace has to hold.
     pub arguments: bool,
 }
@@ -51,8 +54,6 @@ pub fn events(of: EventsOf<'_>) -> impl Iterator<Item = Frame> {
 /// What is worked out once a rank.
 struct Rank<'a> {
     of: EventsOf<'a>,
-    clock: &'a RankAlignment,
-    steps: &'a [StepWindow],
     /// By span.
     classes: Vec<Option<Class>>,
     /// By track.
@@ -76,19 +77,18 @@ impl<'a> Rank<'a> {
             classes[work.span.0 as usize] = Some(work.class);
         }
         let tracks = of.trace.tracks.iter().map(|(id, _)| Place::of(of.trace, id)).collect();
-        let steps = &of.job.ranks[of.index].report.steps;
-        Self { of, clock: &of.job.clocks.ranks[of.index], steps, classes, tracks }
+        Self { of, classes, tracks }
     }
 
     fn frame(&self, rows: &[SpanId]) -> Frame {
-        let EventsOf { job, index, trace, numbered, .. } = self.of;
+        let EventsOf { map, is_bounded, steps, trace, .. } = self.of;
         let spans = &trace.spans;
-        let mut cursor = self.clock.map.cursor();
+        let mut cursor = map.cursor();
         let mut mapped = |ns: i64| cursor.map(Instant::from_nanos_since_epoch(ns)).nanos_since_epoch();
         let place = |span: &SpanId| &self.tracks[spans.track[span.0 as usize].0 as usize];
         let places = |of: fn(&Place<'_>) -> Option<i64>| rows.iter().map(move |span| of(place(span)));
         let class = |span: &SpanId| self.classes[span.0 as usize];
-        let rank = i64::from(job.ranks[index].rank.0);
+        let rank = i64::from(self.of.rank.0);
         let category = |span: &SpanId| trace.categories[usize::from(spans.category[span.0 as usize])].name;
         let bits = |id: u64| id.cast_signed();
         Frame::of(Table::Events)
@@ -96,7 +96,7 @@ impl<'a> Rank<'a> {
             .numbers("ts_ns", rows.iter().map(|span| mapped(spans.start_ns(*span))))
             .numbers("ts_local_ns", rows.iter().map(|span| spans.start_ns(*span)))
             .numbers("dur_ns", rows.iter().map(|span| spans.dur_ns[span.0 as usize]))
-            .maybe_numbers("err_ns", rows.iter().map(|span| err_ns(self.clock, spans.start_ns(*span))))
+            .maybe_numbers("err_ns", rows.iter().map(|span| within_ns(map, is_bounded, spans.start_ns(*span))))
             .texts("name", rows.iter().map(|span| trace.name(*span)))
             .texts("category", rows.iter().map(|span| trace.strings.text(category(span))))
             .maybe_texts("class", rows.iter().map(|span| class(span).map(Class::name)))
@@ -105,13 +105,19 @@ impl<'a> Rank<'a> {
             .maybe_numbers("device", places(|place| place.device))
             .maybe_numbers("stream", places(|place| place.stream))
             .texts("track", rows.iter().map(|span| place(span).name))
-            .maybe_numbers("step", rows.iter().map(|span| step_at(self.steps, spans.start_ns(*span))))
-            .maybe_numbers("collective", rows.iter().map(|span| numbered.get(index, *span)))
+            .maybe_numbers("step", rows.iter().map(|span| step_at(steps, spans.start_ns(*span))))
+            .maybe_numbers("collective", rows.iter().map(|span| self.collective(*span)))
             .maybe_numbers("correlation", rows.iter().map(|span| trace.correlations.get(*span).map(bits)))
             .maybe_numbers("external_id", rows.iter().map(|span| trace.external_ids.get(*span).map(bits)))
             .maybe_numbers("copy_bytes", rows.iter().map(|span| bytes(trace, *span)))
             .maybe_texts("direction", rows.iter().map(|span| class(span).and_then(direction)))
             .with("args_json", self.arguments(rows))
+    }
+
+    /// The number of the collective that `span` is a part in.
+    fn collective(&self, span: SpanId) -> Option<i64> {
+        let own = self.of.collectives;
+        own.binary_search_by_key(&span, |(span, _)| *span).ok().map(|at| own[at].1)
     }
 
     fn arguments(&self, rows: &[SpanId]) -> Values {

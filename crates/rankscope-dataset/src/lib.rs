@@ -5,7 +5,7 @@
 //! its traces; `write`, behind the feature `parquet`, puts frames into a file. The same job gives the same bytes.
 //!
 //! Events are on the job's clock, which is known only when all ranks have been judged; so they are written where traces are read for
-//! the second time, and never by whoever maps one of them. Pure: no path is opened here.
+//! the second time, here or by workers that are told what the judge knows of a rank, and never by whoever maps one of them first. Pure: no path is opened here.
 
 mod clock;
 mod collectives;
@@ -22,7 +22,7 @@ mod views;
 #[cfg(feature = "parquet")]
 mod write;
 
-pub use clock::clock;
+pub use clock::{clock, is_bounded};
 pub use collectives::collectives;
 pub use events::{EventsOf, events};
 pub use frame::{Frame, Texts, Values};

@@ -91,6 +91,11 @@ impl Manifest {
         self
     }
 
+    /// What is known of `run`.
+    pub fn run(&self, run: &str) -> Option<&RunEntry> {
+        self.runs.iter().find(|known| known.run == run)
+    }
+
     /// Its text.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).map(|json| json + "\n").expect("strings and numbers are always JSON")
@@ -105,6 +110,25 @@ impl Manifest {
             if file.path.contains("/rank=") { layouts.by_rank = true } else { layouts.shared = true }
         }
         layouts
+    }
+}
+
+impl RunEntry {
+    /// The same with `table`, in the order of tables, in the place of what was known of it.
+    #[must_use]
+    pub fn with(mut self, table: TableEntry) -> Self {
+        self.tables.retain(|known| known.table != table.table);
+        self.tables.push(table);
+        let place = |entry: &TableEntry| Table::ALL.iter().position(|table| table.name() == entry.table);
+        self.tables.sort_by_key(place);
+        self
+    }
+}
+
+impl TableEntry {
+    /// `table` in `files`.
+    pub fn of(table: Table, files: Vec<FileEntry>) -> Self {
+        Self { table: table.name().to_owned(), rows: files.iter().map(|file| file.rows).sum(), files }
     }
 }
 
@@ -131,6 +155,15 @@ mod tests {
         let known: Vec<(&str, u64)> = manifest.runs.iter().map(|run| (run.run.as_str(), run.tables[0].rows)).collect();
         assert_eq!(known, [("a", 2), ("b", 3)]);
         assert_eq!(Manifest::read(manifest.to_json().as_bytes()).expect("just written"), manifest);
+    }
+
+    #[test]
+    fn a_table_that_comes_later_takes_its_place() {
+        let table = |table, rows| TableEntry::of(table, vec![FileEntry { rows, ..FileEntry::default() }]);
+        let run = [Table::Ranks, Table::Events, Table::Collectives, Table::Events].into_iter().zip(0..);
+        let run = run.fold(RunEntry::default(), |run, (of, rows)| run.with(table(of, rows)));
+        let known: Vec<(&str, u64)> = run.tables.iter().map(|table| (table.table.as_str(), table.rows)).collect();
+        assert_eq!(known, [("events", 3), ("collectives", 2), ("ranks", 0)]);
     }
 
     #[test]

@@ -24,9 +24,8 @@ impl Numbered {
         Self { spans }
     }
 
-    /// The number of the collective that `span` of the rank at `index` is a part in.
-    pub(crate) fn get(&self, index: usize, span: SpanId) -> Option<i64> {
-        let own = self.spans.get(index)?;
-        own.binary_search_by_key(&span, |(span, _)| *span).ok().map(|at| own[at].1)
+    /// The spans of the rank at `index` that are parts in collectives, in order, each with the number of its collective.
+    pub fn of_rank(&self, index: usize) -> &[(SpanId, i64)] {
+        self.spans.get(index).map_or(&[], Vec::as_slice)
     }
 }

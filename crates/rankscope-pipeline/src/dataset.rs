@@ -10,21 +10,23 @@ use std::sync::Arc;
 use rankscope_analyze::Classes;
 use rankscope_dataset::{
     Dialect, EventsOf, FileEntry, Frame, Manifest, NO_GROUP, Numbered, RunEntry, Table, TableEntry, clock, collectives, events,
-    kernels, ranks, run_name, steps, views,
+    is_bounded, kernels, ranks, run_name, steps, views,
 };
 use rankscope_document::Document;
 use rankscope_run::{RunDirectory, SideFile, StagedFolders, read_side};
+use rankscope_time::Rank;
 use rankscope_trace::Trace;
 use rayon::prelude::*;
 
+use crate::frozen_events::write_frozen_events;
 use crate::request::Judged;
 use crate::{Error, Progress, Stage};
 
 /// Ranks up to which each has a file of events to itself; of more, eight share one, so that a large job does not leave thousands.
-const OWN_FILES_MAX: usize = 255;
+pub(crate) const OWN_FILES_MAX: usize = 255;
 
 /// Ranks that share a file, and whose events are in memory at once.
-const TOGETHER: usize = 8;
+pub(crate) const TOGETHER: usize = 8;
 
 /// A dataset to be written.
 #[derive(Clone, Debug)]
@@ -59,13 +61,30 @@ impl Judged {
         document: &Document,
         progress: &dyn Progress,
     ) -> Result<PathBuf, Error> {
+        self.write_run(request, document, progress).map(|_| request.folder.join(Manifest::NAME))
+    }
+
+    /// Writes this job of parts into a dataset, as [`write_dataset`](Self::write_dataset) does, and beside its parts what a second map wants that
+    /// writes its events. Returns the list of what is there.
+    ///
+    /// # Errors
+    /// As [`write_dataset`](Self::write_dataset), and [`Error::Parts`] where nobody wrote the clocks beside the parts.
+    pub fn write_dataset_of_parts(
+        &self,
+        request: &DatasetRequest,
+        document: &Document,
+        progress: &dyn Progress,
+    ) -> Result<PathBuf, Error> {
+        let entry = self.write_run(request, document, progress)?;
+        if let Some(parts) = &self.parts {
+            write_frozen_events(parts, &self.job, entry)?;
+        }
+        Ok(request.folder.join(Manifest::NAME))
+    }
+
+    fn write_run(&self, request: &DatasetRequest, document: &Document, progress: &dyn Progress) -> Result<RunEntry, Error> {
         let staged = StagedFolders::into_directory(&request.folder)?;
-        let list = request.folder.join(Manifest::NAME);
-        let known = match list.exists() {
-            true => Manifest::read(&read_side(&list, SideFile::Record)?)
-                .map_err(|source| Error::Dataset { path: list.clone(), source })?,
-            false => Manifest::default(),
-        };
+        let known = known(&request.folder)?;
         let run = self.run_name(&document.title);
         let writer = Writer { judged: self, document, staged: &staged, run: &run, arguments: request.arguments };
         progress.begin(Stage::Writing, self.job.ranks.len());
@@ -78,21 +97,15 @@ impl Judged {
             ranks: self.job.ranks.len() as u64,
             tables: tables?,
         };
-        let manifest = known.with(entry);
-        let text = |name: &str, text: String| {
+        let manifest = known.with(entry.clone());
+        let lists = lists(&manifest);
+        for (name, text) in &lists {
             let refused = |source| Error::Io { path: request.folder.join(name), source };
-            staged.write(name, |file| std::io::Write::write_all(file, text.as_bytes()).map_err(refused))
-        };
-        let dialects = [Dialect::DuckDb, Dialect::Spark];
-        for dialect in dialects {
-            text(dialect.file(), views(dialect, manifest.layouts()))?;
+            staged.write(name, |file| std::io::Write::write_all(file, text.as_bytes()).map_err(refused))?;
         }
-        text(Manifest::NAME, manifest.to_json())?;
-        let mut places: Vec<String> = Table::ALL.iter().map(|table| table.folder(&run)).collect();
-        places.extend(dialects.map(|dialect| dialect.file().to_owned()));
-        places.push(Manifest::NAME.to_owned());
-        staged.replace(&places)?;
-        Ok(list)
+        let places = Table::ALL.iter().map(|table| table.folder(&run)).chain(lists.map(|(name, _)| name.to_owned()));
+        staged.replace(&places.collect::<Vec<_>>())?;
+        Ok(entry)
     }
 
     /// What the run is called: as its run directory says, else as the folder or file that was named, else as in headings.
@@ -111,12 +124,12 @@ impl Writer<'_> {
         let job = &self.judged.job;
         let mut tables = Vec::new();
         if self.judged.parts.is_none() {
-            tables.push(entry(Table::Events, self.events(progress)?));
+            tables.push(TableEntry::of(Table::Events, self.events(progress)?));
         }
-        tables.push(entry(Table::Collectives, self.collectives()?));
+        tables.push(TableEntry::of(Table::Collectives, self.collectives()?));
         for frame in [steps(self.document), kernels(job), clock(job), ranks(job, self.document)] {
             let table = frame.table;
-            tables.push(entry(table, vec![self.file(table, "part-0.parquet", None, [frame])?]));
+            tables.push(TableEntry::of(table, vec![self.file(table, "part-0.parquet", None, [frame])?]));
         }
         Ok(tables)
     }
@@ -154,8 +167,7 @@ impl Writer<'_> {
         let traces = self.judged.traces(indices.clone())?;
         let one = |(index, trace): (usize, Arc<Trace>)| {
             let of = self.events_of(index, &trace, classes, numbered);
-            let name = format!("rank={}/part-0.parquet", self.judged.job.ranks[index].rank.0);
-            self.file(Table::Events, &name, Some("rank"), events(of))
+            self.file(Table::Events, &own_name(of.rank), Some(IN_PATH), events(of))
         };
         indices.into_par_iter().zip(traces).map(one).collect()
     }
@@ -163,13 +175,23 @@ impl Writer<'_> {
     /// One file for the ranks at `indices`.
     fn shared_file(&self, indices: Range<usize>, classes: &Classes, numbered: &Numbered) -> Entry {
         let traces = self.judged.traces(indices.clone())?;
-        let name = format!("part-{}.parquet", indices.start / TOGETHER);
+        let name = shared_name(indices.start);
         let frames = indices.zip(&traces).flat_map(|(index, trace)| events(self.events_of(index, trace, classes, numbered)));
         self.file(Table::Events, &name, None, frames)
     }
 
     fn events_of<'a>(&'a self, index: usize, trace: &'a Trace, classes: &'a Classes, numbered: &'a Numbered) -> EventsOf<'a> {
-        EventsOf { job: &self.judged.job, index, trace, classes, numbered, arguments: self.arguments }
+        let (rank, clock) = (&self.judged.job.ranks[index], &self.judged.job.clocks.ranks[index]);
+        EventsOf {
+            rank: rank.rank,
+            map: &clock.map,
+            is_bounded: is_bounded(clock),
+            steps: &rank.report.steps,
+            collectives: numbered.of_rank(index),
+            trace,
+            classes,
+            arguments: self.arguments,
+        }
     }
 
     /// Writes `frames` as the file `name` of `table`.
@@ -182,6 +204,30 @@ impl Writer<'_> {
     }
 }
 
-fn entry(table: Table, files: Vec<FileEntry>) -> TableEntry {
-    TableEntry { table: table.name().to_owned(), rows: files.iter().map(|file| file.rows).sum(), files }
+/// What is known of the dataset in `folder`.
+pub(crate) fn known(folder: &Path) -> Result<Manifest, Error> {
+    let list = folder.join(Manifest::NAME);
+    if !list.exists() {
+        return Ok(Manifest::default());
+    }
+    Manifest::read(&read_side(&list, SideFile::Record)?).map_err(|source| Error::Dataset { path: list.clone(), source })
+}
+
+/// The files that say what is in a dataset, by their names; the list, which goes by the others, last.
+pub(crate) fn lists(manifest: &Manifest) -> [(&'static str, String); 3] {
+    let views = |dialect: Dialect| (dialect.file(), views(dialect, manifest.layouts()));
+    [views(Dialect::DuckDb), views(Dialect::Spark), (Manifest::NAME, manifest.to_json())]
+}
+
+/// The column that the path of a file says where a rank has one to itself.
+pub(crate) const IN_PATH: &str = "rank";
+
+/// The file of events of `rank`, below the folder of the run.
+pub(crate) fn own_name(rank: Rank) -> String {
+    format!("{IN_PATH}={}/part-0.parquet", rank.0)
+}
+
+/// The file of events of the ranks from the place `first` on.
+pub(crate) fn shared_name(first: usize) -> String {
+    format!("part-{}.parquet", first / TOGETHER)
 }

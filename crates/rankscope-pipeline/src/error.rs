@@ -269,6 +269,28 @@ pub enum PartsFault {
         /// The folder of parts.
         folder: PathBuf,
     },
+    /// Nobody has written a dataset of what was merged last.
+    #[error(
+        "events want what a merge knows of them, and the rest of the dataset. Run it first: rankscope merge {} --parquet DIR",
+        shell::path(folder)
+    )]
+    NoDataset {
+        /// The folder of parts.
+        folder: PathBuf,
+    },
+    /// A dataset is not that of what was merged last.
+    #[error(
+        "this dataset is not what the last merge of these parts wrote. Write it again, with all that is not events: rankscope merge {} \
+         --parquet {}",
+        shell::path(parts),
+        shell::path(dataset)
+    )]
+    OtherDataset {
+        /// The folder of parts.
+        parts: PathBuf,
+        /// The dataset.
+        dataset: PathBuf,
+    },
     /// The relative paths of a plan start in a folder that is not here.
     #[error(
         "the paths of the plan start in {}, a folder that this machine does not have. Plan with absolute paths, into a new folder",
@@ -339,6 +361,8 @@ impl Error {
                     | PartsFault::OtherRules
                     | PartsFault::NoPlan { .. }
                     | PartsFault::NotMerged { .. }
+                    | PartsFault::NoDataset { .. }
+                    | PartsFault::OtherDataset { .. }
                     | PartsFault::Elsewhere { .. },
                 ..
             } => ExitClass::Usage,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::error::PartsFault;
-use crate::parts_folder::{read_json, write_json};
+use crate::parts_folder::{read_json, replace_json};
 
 const NAME: &str = "clocks.json";
 
@@ -64,7 +64,7 @@ pub fn write_clocks(parts: &Path, job: &Job) -> Result<PathBuf, Error> {
     });
     let clocks = FrozenClocks { schema: SCHEMA, method: job.clocks.method.name().to_owned(), ranks: ranks.collect() };
     let path = parts.join(NAME);
-    write_json(&path, &clocks)?;
+    replace_json(&path, &clocks)?;
     Ok(path)
 }
 
@@ -77,6 +77,17 @@ pub(crate) fn read_frozen_clocks(parts: &Path) -> Result<FrozenClocks, Error> {
     }
     let clocks: FrozenClocks = read_json(&path)?;
     if clocks.schema > SCHEMA { Err(fault(PartsFault::Newer { schema: clocks.schema })) } else { Ok(clocks) }
+}
+
+/// What tells the clocks in the folder `parts` from those of another merge, in 16 digits.
+#[cfg(feature = "parquet")]
+pub(crate) fn clocks_identity(parts: &Path) -> Result<String, Error> {
+    let path = parts.join(NAME);
+    if !is_file(&path)? {
+        return Err(Error::Parts { path, fault: PartsFault::NotMerged { folder: parts.to_owned() } });
+    }
+    let bytes = rankscope_run::read_side(&path, rankscope_run::SideFile::Parts)?;
+    Ok(blake3::hash(&bytes).to_hex()[..16].to_owned())
 }
 
 impl FrozenRank {

@@ -50,10 +50,14 @@ mod clocks;
 mod combined_file;
 #[cfg(feature = "parquet")]
 mod dataset;
+#[cfg(feature = "parquet")]
+mod dataset_events;
 mod division;
 mod error;
 mod facts;
 mod freeze;
+#[cfg(feature = "parquet")]
+mod frozen_events;
 mod hang;
 mod held;
 mod history;
@@ -79,6 +83,7 @@ mod sides;
 mod spans;
 mod timelines;
 mod told;
+mod traces_again;
 mod workbooks;
 mod workers;
 
@@ -88,6 +93,8 @@ pub use clocks::{node_readings, offsets, pair, read_clocks, windows};
 pub use combined_file::{CombinedFile, CombinedFormat, CombinedPart};
 #[cfg(feature = "parquet")]
 pub use dataset::DatasetRequest;
+#[cfg(feature = "parquet")]
+pub use dataset_events::{EventsRequest, EventsSummary, write_events};
 pub use division::{Division, Shard};
 pub use error::{Error, ExitClass, PartsFault};
 pub use facts::{Clues, SideReadings, device_clocks, facts, run_directory};

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use rankscope_job::{Part, Parts, Place, Unread, WhyUnread};
 use rankscope_part_files::{StoredPart, read_part, write_part};
 use rankscope_run::{
-    InputFile, Outputs, PARTS_PLAN, SideFile, file_name, is_file, open_source, parts_of_nodes, read_side_text, write_among_many,
+    InputFile, Outputs, PARTS_PLAN, SideFile, file_name, is_file, open_source, parts_of_nodes, read_side_text,
+    write_among_many, write_file,
 };
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -268,6 +269,18 @@ pub(crate) fn read_json<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<T, Er
 
 pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
     write_among_many(path, |file| json_into(path, value, file))
+}
+
+/// The same of what a merge writes, of which the last one counts.
+pub(crate) fn replace_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
+    write_file(path, |file| json_into(path, value, file))
+}
+
+/// The same, without a line for each number.
+#[cfg(feature = "parquet")]
+pub(crate) fn replace_json_packed(path: &Path, value: &impl Serialize) -> Result<(), Error> {
+    let refused = |error: serde_json::Error| Error::Io { path: path.to_owned(), source: error.into() };
+    write_file(path, |file| serde_json::to_writer(file, value).map_err(refused))
 }
 
 fn json_into(path: &Path, value: &impl Serialize, file: &mut impl Write) -> Result<(), Error> {

@@ -4,24 +4,19 @@
 //! itself, and all of them with the manifest beside them make one archive. Arrows between ranks are in no file of one rank, and the
 //! critical path in none.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use rankscope_align::settle_tracers;
+use rankscope_formats::ArgsPolicy;
 use rankscope_formats::archive::{ArchiveMember, MANIFEST, manifest};
 use rankscope_formats::perfetto::{RankView, Timeline};
-use rankscope_formats::{ArgsPolicy, Scope};
-use rankscope_run::{InputFile, Outputs};
+use rankscope_run::Outputs;
 use rankscope_time::Rank;
-use rankscope_trace::Trace;
 use rayon::prelude::*;
 
 use crate::division::Shard;
-use crate::facts::{Clues, SideReadings};
-use crate::job_clocks::{FrozenRank, FrozenTrace, read_frozen_clocks};
+use crate::job_clocks::{FrozenRank, read_frozen_clocks};
 use crate::parts_folder::read_plan_of;
-use crate::plan::Plan;
-use crate::read::{Reading, read_members};
+use crate::traces_again::TracesAgain;
 use crate::{Error, Progress, Stage};
 
 /// Which timelines are to be written, and where to.
@@ -54,9 +49,7 @@ pub struct TimelinesSummary {
 pub fn write_timelines(request: &TimelinesRequest, progress: &dyn Progress) -> Result<TimelinesSummary, Error> {
     let plan = read_plan_of(&request.parts)?;
     let clocks = read_frozen_clocks(&request.parts)?;
-    let readings = SideReadings::of(&Clues { run: None, clocks: plan.clock_folder() })?;
-    let scope = plan.reading().scope;
-    let writer = Writer { request, plan: &plan, readings: &readings, scope };
+    let writer = Writer { request, traces: TracesAgain::of(&plan, request.args)? };
     let placed = |rank: &FrozenRank| {
         let host = rank.host.as_deref().map_or_else(String::new, |host| format!(" on {host}"));
         ArchiveMember { path: name(rank.rank()), machine: format!("rank {}{host}", rank.rank), to_first_ns: 0 }
@@ -86,9 +79,7 @@ fn name(rank: Rank) -> String {
 
 struct Writer<'a> {
     request: &'a TimelinesRequest,
-    plan: &'a Plan,
-    readings: &'a SideReadings,
-    scope: Scope,
+    traces: TracesAgain<'a>,
 }
 
 impl Writer<'_> {
@@ -97,7 +88,7 @@ impl Writer<'_> {
         let name = name(rank.rank());
         let fault = |fault| Error::Parts { path: self.request.parts.clone(), fault };
         let map = rank.map().map_err(fault)?;
-        let trace = self.trace(rank)?;
+        let trace = self.traces.of_rank(rank)?;
         let mut outputs = Outputs::among_many(out)?;
         let mut bytes = 0;
         outputs.write(&name, |file| {
@@ -110,43 +101,6 @@ impl Writer<'_> {
         })?;
         outputs.commit()?;
         Ok(TimelinesSummary { ranks: 1, bytes })
-    }
-
-    /// All traces of a rank as one.
-    fn trace(&self, rank: &FrozenRank) -> Result<Trace, Error> {
-        let mut found: BTreeMap<(u32, u32), Trace> = BTreeMap::new();
-        let mut files: Vec<u32> = rank.traces.iter().map(|trace| trace.file).collect();
-        files.sort_unstable();
-        files.dedup();
-        for number in files {
-            self.read(number, &rank.traces, &mut found);
-        }
-        let mut whole: Option<Trace> = None;
-        for FrozenTrace { file, member, label } in &rank.traces {
-            let trace = found.remove(&(*file, *member)).ok_or_else(|| Error::Changed { file: label.clone() })?;
-            match &mut whole {
-                Some(whole) => whole.join_export(trace),
-                None => whole = Some(trace),
-            }
-        }
-        Ok(whole.unwrap_or_default())
-    }
-
-    /// Reads those of `wanted` that lie in the file of this number, unless it is another file by now.
-    fn read(&self, number: u32, wanted: &[FrozenTrace], found: &mut BTreeMap<(u32, u32), Trace>) {
-        let Some(input) = self.plan.inputs.get(number as usize).filter(|input| input.is_unchanged()) else { return };
-        let reading = Reading { args: self.request.args, scope: self.scope };
-        let file: InputFile = input.file();
-        let mut member = 0;
-        read_members(&file, reading, |read| {
-            let place = (number, member);
-            member += 1;
-            let is_wanted = wanted.iter().any(|trace| (trace.file, trace.member) == place);
-            let (true, Ok(mut trace)) = (is_wanted, read.trace) else { return };
-            self.readings.attach(&mut trace);
-            settle_tracers(&mut trace);
-            found.insert(place, trace);
-        });
     }
 }
 

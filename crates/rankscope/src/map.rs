@@ -16,6 +16,7 @@ use crate::exit::ExitCode;
 use crate::output::{self, Format};
 use crate::plan::PartsArgs;
 use crate::progress::ProgressArgs;
+use crate::report::dataset::NO_PARQUET;
 
 /// Reduce each trace to a small part that is enough to report on the job.
 ///
@@ -38,6 +39,13 @@ pub(crate) struct Args {
     /// Write the timeline of each rank into this folder instead, on the clocks that `rankscope merge` found; divided by --shard as well
     #[arg(long, value_name = "DIR", conflicts_with_all = ["paths", "list", "checks", "tables", "no_answers", "gpu_only", "classes", "comm_pattern", "clocks"])]
     timelines: Option<PathBuf>,
+    /// Write the events of each rank into the dataset in this folder instead, which `rankscope merge --parquet` wrote but for them; divided by
+    /// --shard as well (in builds with `--features parquet`)
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["timelines", "plan", "paths", "list", "checks", "tables", "no_answers", "gpu_only", "classes", "comm_pattern", "clocks"])]
+    dataset: Option<PathBuf>,
+    /// With --dataset: write all arguments of events, too, as JSON, about twice the size
+    #[arg(long, requires = "dataset")]
+    dataset_args: bool,
     #[command(flatten)]
     progress: ProgressArgs,
     /// What to print
@@ -64,10 +72,14 @@ const SHARD: &str = "give a shard as I/K, such as 3/8: the third of eight";
 
 pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
     ending::leave_nothing_unfinished()?;
+    if args.dataset.is_some() && cfg!(not(feature = "parquet")) {
+        return Ok(output::misused(NO_PARQUET));
+    }
     let mut request = args.wanted.request(args.shard.0)?;
     let named = request.parts.clone();
     let shown = args.timelines.clone().unwrap_or_default();
     args.timelines = args.timelines.map(|out| absolute(&out)).transpose()?;
+    args.dataset = args.dataset.map(|out| absolute(&out)).transpose()?;
     if let Some(plan) = &args.plan {
         freeze_again(plan, &request.parts)?;
     }
@@ -76,6 +88,9 @@ pub(crate) fn run(mut args: Args) -> Result<ExitCode> {
     }
     if let Some(out) = args.timelines {
         return timelines(request, out, &shown, args.progress, args.format);
+    }
+    if let Some(dataset) = args.dataset {
+        return events(request, dataset, args.dataset_args, args.progress, args.format);
     }
     let summary = args.progress.told(|progress| Ok(map_into(&request, progress)?))?;
     let MapSummary { inputs, done_before, parts, unread, bytes, .. } = summary;
@@ -107,6 +122,39 @@ fn timelines(request: MapRequest, out: PathBuf, shown: &Path, told: ProgressArgs
         Format::Table => format!("timelines of {ranks} ranks, {}, in {}\n", rankscope_report::bytes(bytes), shown.display()),
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes events into the folder `dataset`.
+#[cfg(feature = "parquet")]
+fn events(request: MapRequest, dataset: PathBuf, arguments: bool, told: ProgressArgs, format: Format) -> Result<ExitCode> {
+    use rankscope_pipeline::{EventsRequest, EventsSummary, write_events};
+
+    let MapRequest { parts, shard, .. } = request;
+    let request = EventsRequest { parts, dataset, shard, arguments };
+    let summary = told.told(|progress| Ok(write_events(&request, progress)?))?;
+    let EventsSummary { files, done_before, rows, bytes, missing, .. } = summary;
+    output::answer(&match format {
+        Format::Json => {
+            json!({ "files": files, "done_before": done_before, "rows": rows, "bytes": bytes, "missing": missing }).to_string()
+        }
+        Format::Table => {
+            let before = if done_before > 0 { format!(", {done_before} of them done before") } else { String::new() };
+            let size = rankscope_report::bytes(bytes);
+            let rest = match missing {
+                0 => "the dataset is complete".to_owned(),
+                missing => format!("{missing} files are not done yet, and the dataset does not list events before they are"),
+            };
+            format!("{rows} events in {files} files{before}, {size}; {rest}\n")
+        }
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes nothing: it was said before that this build cannot.
+#[cfg(not(feature = "parquet"))]
+#[expect(clippy::unnecessary_wraps, reason = "as where something is written")]
+fn events(_: MapRequest, _: PathBuf, _: bool, _: ProgressArgs, _: Format) -> Result<ExitCode> {
+    Ok(ExitCode::FAILURE)
 }
 
 /// Goes to where the relative paths of the plan start: files beside the traces are found by the same paths.

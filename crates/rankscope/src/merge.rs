@@ -5,19 +5,21 @@ use crate::exit::ExitCode;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use rankscope_document::Document;
 use rankscope_job::{Cards, ChosenTables, Rules, TableChoice, select_tables};
-use rankscope_pipeline::{Drawn, Places, analysed, judged_parts, told, write_clocks, write_report};
+use rankscope_pipeline::{Drawn, Judged, Places, Progress, analysed, judged_parts, told, write_clocks, write_report};
 
 use crate::job::{ClockArgs, MemoryArgs, WindowArgs, judging};
 use crate::output::{self, Format};
 use crate::progress::ProgressArgs;
+use crate::report::dataset::NO_PARQUET;
 use crate::report::{ShownArgs, say};
 
 /// Report on the parts that `rankscope map` wrote.
 ///
 /// Says what `rankscope report` says of the traces, to the byte. Opens no trace, so there is no timeline. Inputs of the plan that
 /// nobody has mapped yet are named; --partial goes on without them. Writes the ranks' clocks beside the parts, for `rankscope map
-/// --timelines`.
+/// --timelines`; with --parquet also what `rankscope map --dataset` wants.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The folder of parts
@@ -45,10 +47,17 @@ pub(crate) struct Args {
     /// Add tables to report.json: all, or names such as straggler_summary and, of parts that `map --tables` made, ops_summary
     #[arg(long, value_name = "all|NAME,...", value_delimiter = ',', conflicts_with = "step")]
     tables: Vec<TableChoice>,
+    /// Also write collectives, steps, kernels, clocks and ranks as Parquet files into this folder, which may hold other runs; `rankscope map
+    /// --dataset` adds the events (in builds with `--features parquet`)
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["step", "rank"])]
+    parquet: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
     ending::leave_nothing_unfinished()?;
+    if args.parquet.is_some() && cfg!(not(feature = "parquet")) {
+        return Ok(output::misused(NO_PARQUET));
+    }
     args.memory.bound_rows();
     let places = match (&args.out, args.format) {
         (Some(out), _) => Some(Places::beside(out)),
@@ -61,17 +70,45 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let wanted = Rules::default().with_tables(!tables.of_ranks.is_empty());
     let (judged, document, written) = args.progress.told(|progress| {
         let judged = judged_parts(&args.parts, &wanted, Cards::known(), args.clocks.measured.folder(), judging, progress)?;
-        let drawn = Drawn { draws: false, answers: true };
+        let drawn = Drawn { draws: args.parquet.is_some(), answers: true };
         let (judged, mut document) = analysed(judged, args.shown.shown(), drawn, &tables.of_job, progress)?;
         select_tables(&mut document, &tables.of_ranks, &tables.of_job);
-        let written = places.map(|places| write_report(&places, &document, None, progress)).transpose()?;
+        let mut written =
+            places.map(|places| write_report(&places, &document, None, progress)).transpose()?.unwrap_or_default();
         // Parts may lie where nobody may write, and answer all the same.
-        if let Err(error) = write_clocks(&args.parts, &judged.job) {
-            output::remark(&format!("no timelines can be mapped: {}", told(&error)));
+        let clocks = write_clocks(&args.parts, &judged.job);
+        if let Err(error) = &clocks {
+            output::remark(&format!("neither timelines nor events of a dataset can be mapped: {}", told(error)));
         }
+        written.extend(dataset(args.parquet, clocks.is_ok(), &judged, &document, progress)?);
         Ok((judged, document, written))
     })?;
-    say(&document, args.format, written.unwrap_or_default(), Some(&judged))?;
+    say(&document, args.format, written, Some(&judged))?;
     std::mem::forget(judged);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes what was `judged` into the dataset in `folder`, where one was asked for, but for its events; where those can be mapped, what that wants as
+/// well. Returns the list of what is there.
+#[cfg(feature = "parquet")]
+fn dataset(
+    folder: Option<PathBuf>,
+    can_be_mapped: bool,
+    judged: &Judged,
+    document: &Document,
+    progress: &dyn Progress,
+) -> Result<Option<PathBuf>> {
+    let Some(folder) = folder else { return Ok(None) };
+    let request = rankscope_pipeline::DatasetRequest { folder, arguments: false };
+    Ok(Some(match can_be_mapped {
+        true => judged.write_dataset_of_parts(&request, document, progress)?,
+        false => judged.write_dataset(&request, document, progress)?,
+    }))
+}
+
+/// Writes nothing, as nothing was asked for.
+#[cfg(not(feature = "parquet"))]
+#[expect(clippy::unnecessary_wraps, reason = "as where something is written")]
+fn dataset(_: Option<PathBuf>, _: bool, _: &Judged, _: &Document, _: &dyn Progress) -> Result<Option<PathBuf>> {
+    Ok(None)
 }

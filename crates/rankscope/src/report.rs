@@ -1,6 +1,6 @@
 //! `rankscope report`: traces in; a summary, `report.json`, `report.html` and `timeline.pftrace` out.
 
-mod dataset;
+pub(crate) mod dataset;
 mod markdown;
 pub(crate) mod named;
 mod snapshot;

@@ -21,6 +21,10 @@ pub(crate) struct DatasetArgs {
     parquet_args: bool,
 }
 
+/// What a build says that cannot write it.
+pub(crate) const NO_PARQUET: &str =
+    "this build writes no Parquet files; build one that does: cargo install --path crates/rankscope --features parquet";
+
 impl DatasetArgs {
     /// Why this cannot be done beside `named`, a table by itself, or by this build.
     pub(crate) fn misused(&self, named: Option<Named>) -> Option<&'static str> {
@@ -28,9 +32,7 @@ impl DatasetArgs {
             (None, _) => None,
             (Some(_), Some(_)) => Some("--parquet is about the whole job; leave out the table's name"),
             (Some(_), None) if cfg!(feature = "parquet") => None,
-            (Some(_), None) => Some(
-                "this build writes no Parquet files; build one that does: cargo install --path crates/rankscope --features parquet",
-            ),
+            (Some(_), None) => Some(NO_PARQUET),
         }
     }
 
@@ -46,7 +48,9 @@ impl DatasetArgs {
         let request = rankscope_pipeline::DatasetRequest { folder, arguments: self.parquet_args };
         let written = judged.write_dataset(&request, document, progress)?;
         if judged.parts.is_some() {
-            crate::output::remark("events are not in the dataset: parts hold no events");
+            crate::output::remark(
+                "events are not in the dataset: parts hold no events. `rankscope merge --parquet` and then `rankscope map --dataset` write them",
+            );
         }
         Ok(Some(written))
     }

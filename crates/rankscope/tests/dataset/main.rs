@@ -1,6 +1,7 @@
 //! `rankscope report --parquet`, by the programs that people read datasets with: what they sum up is what the report says.
 
 mod query;
+mod second_map;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
