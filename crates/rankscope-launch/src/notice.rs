@@ -154,7 +154,7 @@ pub enum Notice {
         folder: PathBuf,
     },
     /// It has not.
-    #[error("what came before ({because}) is not kept: {why}")]
+    #[error("what came before ({because}) is not kept by the first node: {why}")]
     NotKeptThere {
         /// What happened.
         because: String,

@@ -74,8 +74,9 @@ impl Incidents {
             builder.spawn(move || keeper.serve(&asked))
         } else {
             nodes.iter().for_each(|nodes| sending = outpost::wait(nodes.clone(), run, observer));
-            let route = nodes.map_or_else(|| Route::Directory(run.to_owned()), Route::Store);
-            builder.spawn(move || Messenger { route, observer: heard_by }.serve(&asked))
+            let route = nodes.map_or(Route::Directory, Route::Store);
+            let messenger = Messenger { route, run: run.to_owned(), ring, observer: heard_by };
+            builder.spawn(move || messenger.serve(&asked))
         };
         match started {
             Ok(thread) => Some(Self {

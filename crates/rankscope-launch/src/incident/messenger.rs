@@ -1,7 +1,7 @@
 //! What a process that does not lead its job notices, on its way to the one that does.
 //!
 //! Through the store of the agents, where they may speak there; else through the run directory, if that is shared. Each thing is told once and
-//! its answer is waited for, by a thread that the job knows nothing of.
+//! its answer is waited for, by a thread that the job knows nothing of. Where the one that leads is out of reach, this node keeps its own end.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -15,20 +15,25 @@ use rankscope_run::now_unix_ns;
 use super::ask::{Answering, Asked, Wanted};
 use super::desk::{self, Request};
 use super::hearing::{hear, is_heard};
+use super::keeper::kept_by_process;
 use super::nodes::Nodes;
 use super::post::{Answer, PostError, Raised, is_stale, keys, say, understood};
 use crate::directory;
+use crate::executable::Executable;
 use crate::notice::{Notice, Observer};
 
 /// Where the one that leads is reached.
 pub(super) enum Route {
     Store(Nodes),
-    Directory(PathBuf),
+    Directory,
 }
 
 /// Whoever tells it.
 pub(super) struct Messenger {
     pub(super) route: Route,
+    /// The run directory, and how much of it is kept.
+    pub(super) run: PathBuf,
+    pub(super) ring: Duration,
     pub(super) observer: Arc<dyn Observer>,
 }
 
@@ -52,10 +57,22 @@ impl Messenger {
             let answer = self.raise(&wanted).unwrap_or_else(Answer::none);
             if wanted.last.is_none() {
                 self.observer.notice(&told_of(&wanted.because, &answer));
+                if answer.folder.is_none() {
+                    self.keep_own(&wanted.because);
+                }
             }
             // Who asked here does not see the folder.
             let _gone = wanted.answer.tell(None, &Answer { is_elsewhere: true, ..answer });
         }
+    }
+
+    /// The end of this node is better than nothing.
+    fn keep_own(&self, because: &str) {
+        let kept = Executable::own().and_then(|own| kept_by_process(&own, own.keep_of_node(&self.run, self.ring, because)));
+        self.observer.notice(&match kept {
+            Ok((folder, _)) => Notice::KeptHere { because: because.to_owned(), folder },
+            Err(error) => Notice::NoIncident(error),
+        });
     }
 
     fn raise(&self, wanted: &Wanted) -> Result<Answer, String> {
@@ -66,9 +83,9 @@ impl Messenger {
                 Err(PostError::Store(error)) => Err(format!("the first node cannot be told: {error}")),
                 Err(error) => Err(error.to_string()),
             },
-            Route::Directory(run) => {
+            Route::Directory => {
                 let request = Request { because: wanted.because.clone(), last_ms };
-                desk::ask(run, &request, ANSWERED_WITHIN).map_err(|error| match error {
+                desk::ask(&self.run, &request, ANSWERED_WITHIN).map_err(|error| match error {
                     desk::NoAnswer::NobodyLooks => WITHOUT_A_KEY.to_owned(),
                     error => error.to_string(),
                 })

@@ -203,6 +203,22 @@ fn a_standstill_that_only_another_node_looks_for_has_all_ends_kept() {
 }
 
 #[test]
+fn a_node_that_cannot_reach_the_first_one_keeps_its_own_end() {
+    let (room, [port]) = (Room::new(), free_tcp_ports());
+    let script = "cp recorded $RANKSCOPE_RAW_DIR/rank-1.rkr; kill -USR2 $PPID; \
+                  until ls run/incidents/*/incident.json >/dev/null 2>&1; do sleep 0.05; done";
+    let mut command = node(&room, "1", port, &[], script);
+    command.env("RANKSCOPE_KEY", "of nobody else");
+    let output = Running::start(command).ended();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("is not kept by the first node: the first node cannot be told: "), "{said}");
+    assert!(said.contains("kept what came before on this node (asked for by SIGUSR2) in "), "{said}");
+    let [incident] = &room.names("incidents")[..] else { panic!("{said}") };
+    assert!(room.path().join("run/incidents").join(incident).join("raw/rank-1.rkr").is_file());
+}
+
+#[test]
 fn nodes_that_share_the_directory_need_no_key_for_it() {
     let room = Room::new();
     let [port] = free_tcp_ports();
