@@ -27,6 +27,7 @@ mod name;
 mod notice;
 mod on_demand;
 mod outcome;
+mod pages;
 mod profile;
 mod ras_service;
 mod run;

@@ -22,6 +22,7 @@ use crate::job::Job;
 use crate::notice::{Notice, Observer};
 use crate::on_demand::{OnDemand, OnSignal};
 use crate::outcome::{Outcome, not_started};
+use crate::pages::Pages;
 use crate::profile::ProfilePlan;
 use crate::signals::Signals;
 use crate::standstill::{Watch, Watched};
@@ -130,9 +131,8 @@ pub(crate) fn run_in(
     let environment =
         directory.as_ref().map_or_else(|| request.variables(), |directory| directory.environment(request, &**observer));
     let mut on_demand = OnDemand::of(request.profile.as_ref(), directory.as_ref(), observer);
-    let nodes = directory.as_ref().filter(|_| request.ring.is_some());
-    let nodes = nodes.and_then(|directory| Nodes::of(&described.agents, directory, request.clock.as_ref()));
-    let incidents = Incidents::start(request.ring, directory.as_ref(), nodes, observer);
+    let nodes = directory.as_ref().and_then(|directory| Nodes::of(&described.agents, directory, request.clock.as_ref()));
+    let incidents = Incidents::start(request.ring, directory.as_ref(), nodes.clone(), observer);
     let ask = incidents.as_ref().map_or_else(Ask::nobody, Incidents::ask);
     let watcher = match (&directory, &request.watch) {
         (Some(directory), Some(watching)) => Watcher::start(watching, directory, observer, ask.clone()),
@@ -144,10 +144,12 @@ pub(crate) fn run_in(
         let watch = watch(request.on_hang, &job, directory.as_ref(), observer, ask.clone());
         let given_up = directory.as_ref().filter(|directory| directory.leads());
         let given_up = given_up.and_then(|_| GivenUp::start(job.pids(), observer, ask.clone()));
+        let pages = Pages::start(job.pids(), directory.as_ref(), nodes);
         let mut on_signal = OnSignal { profile: on_demand.as_mut(), keep: ask.clone() };
         let outcome = job.run(signals, agent.as_ref(), &mut on_signal, request.grace);
         watch.into_iter().for_each(Watch::end);
         given_up.into_iter().for_each(GivenUp::end);
+        pages.into_iter().for_each(Pages::end);
         outcome
     });
     on_demand.into_iter().for_each(OnDemand::end);

@@ -19,6 +19,7 @@ pub use rankscope_recording::{PageOp, PagePhase as Phase};
 
 use crate::test_clock::TestClock;
 use page::Page;
+use rankscope_recording::page_name;
 
 /// Whether this process has a page.
 static IS_ON: AtomicBool = AtomicBool::new(false);
@@ -143,7 +144,7 @@ impl Told {
     pub fn begin(run: &Path, rank: u32, test_clock: Option<TestClock>) -> io::Result<Self> {
         let folder = run.join("live");
         fs::create_dir_all(&folder)?;
-        let path = folder.join(format!("rank-{rank}.page"));
+        let path = folder.join(page_name(rank));
         let page = Page::create(&path, rank, test_clock)?;
         let pid = page.pid;
         *PAGE.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(page);

@@ -52,6 +52,16 @@ pub const PAGE_NAME_BYTES: usize = 8 * (PAGE_GROUP_WORDS - 1);
 /// The oldest arrivals may be overwritten while they are read.
 const OVERTAKEN: u64 = 8;
 
+/// What the file of a rank's page is called, in `live` of the run directory.
+pub fn page_name(rank: u32) -> String {
+    format!("rank-{rank}.page")
+}
+
+/// Whose page a file of that name is.
+pub fn rank_of_page(name: &str) -> Option<u32> {
+    name.strip_prefix("rank-")?.strip_suffix(".page")?.parse().ok()
+}
+
 /// Why a page is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum PageRefused {
@@ -200,6 +210,12 @@ pub struct LivePage {
 }
 
 impl PageHead {
+    /// Whether it was written since the start of the machine that its kernel calls `boot_id`.
+    pub fn is_of_boot(&self, boot_id: &str) -> bool {
+        let digits = boot_id.chars().filter(char::is_ascii_hexdigit);
+        digits.eq(format!("{:016x}{:016x}", self.boot[0], self.boot[1]).chars())
+    }
+
     /// The first eight words.
     pub fn words(&self) -> [u64; 8] {
         let length = (PAGE_BYTES as u64) << 32 | u64::from(PAGE_VERSION);

@@ -53,7 +53,8 @@ pub use clearing::{Left, Stays};
 pub use clock::{ClockFiles, clock_files};
 pub use directory::{
     Attempt, Ending, Exit, FileCheck, FileEntry, FirstFailure, LockKind, Manifest, NewRun, NodeEntry, NodePart, ProfiledWindow,
-    RankEnd, RankEntry, RunDirectory, State, SweepEntry, WindowOutcome, host, node_part, settle_ends,
+    RankEnd, RankEntry, RunDirectory, State, SweepEntry, WindowOutcome, host, live_part, live_part_ended, live_parts,
+    node_part, settle_ends,
 };
 pub use encoded::{file_name, refuse_same_file, same_file, write_encoded};
 pub use error::Error;

@@ -133,6 +133,11 @@ pub(crate) fn age_s(pid: u32) -> Option<u64> {
 /// Of the clock in which Linux tells times to programs.
 const TICKS_PER_S: u64 = 100;
 
+/// What the kernel calls this start of this machine; empty where it does not say.
+pub fn boot_id() -> String {
+    read(Path::new("/proc/sys/kernel/random/boot_id")).unwrap_or_default().trim().to_owned()
+}
+
 /// The rank that `pid` is, by its environment.
 pub fn rank_of(pid: u32) -> Option<u32> {
     rank(&PathBuf::from(format!("/proc/{pid}")))

@@ -28,7 +28,7 @@ pub(crate) struct Nodes {
     place: Place,
     key: Option<SharedKey>,
     run_id: String,
-    pub(super) node: u32,
+    pub(crate) node: u32,
     num_nodes: u32,
 }
 
@@ -76,8 +76,14 @@ impl Nodes {
         })
     }
 
+    /// All but this one.
+    pub(crate) fn others(&self) -> impl Iterator<Item = u32> {
+        let own = self.node;
+        (0..self.num_nodes).filter(move |node| *node != own)
+    }
+
     /// The store that they speak through.
-    pub(super) fn store(&self) -> Result<Box<dyn KeyValueStore>, StoreError> {
+    pub(crate) fn store(&self) -> Result<Box<dyn KeyValueStore>, StoreError> {
         let options = rendezvous::MeetingOptions {
             run_id: self.run_id.clone(),
             restart: directory::restart(),
@@ -111,8 +117,7 @@ impl Nodes {
             sent_by: Instant::now() + SENT_WITHIN,
         };
         let own = ranks_in(folder);
-        let others = (0..self.num_nodes).filter(|node| *node != self.node);
-        let parts: Vec<Part> = others.filter_map(|node| collector.part(node)).collect();
+        let parts: Vec<Part> = self.others().filter_map(|node| collector.part(node)).collect();
         if !parts.is_empty() {
             tell_whose(folder, self.node, own, &parts)?;
             let text = serde_json::json!({"schema": 1, "nodes": parts});

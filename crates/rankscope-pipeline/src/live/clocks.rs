@@ -6,7 +6,7 @@ use rankscope_clock::NodeId;
 use rankscope_clock::files::read_offsets;
 use rankscope_document::LiveNode;
 use rankscope_live::NodeClock;
-use rankscope_run::{RunDirectory, last_lines};
+use rankscope_run::{RunDirectory, last_lines, live_parts};
 
 /// The clocks of nodes, where anybody measured them.
 pub(super) struct Clocks {
@@ -14,6 +14,8 @@ pub(super) struct Clocks {
     nodes: BTreeMap<NodeId, NodeClock>,
     /// Which rank is on which node.
     ranks: BTreeMap<u32, NodeId>,
+    /// The names of nodes that say them while the job runs.
+    hosts: BTreeMap<u32, String>,
 }
 
 /// What is read of a file that grows as long as the job runs: several rounds of ten thousand nodes.
@@ -39,8 +41,11 @@ impl Clocks {
             };
             nodes.insert(row.node, clock);
         }
-        let ranks = run.manifest().ranks.iter().map(|rank| (rank.rank, NodeId(rank.node))).collect();
-        Self { nodes, ranks }
+        // What nodes say now counts for more than what was left of an attempt before.
+        let parts = live_parts(run.path());
+        let said = run.manifest().ranks.iter().chain(parts.iter().flat_map(|part| &part.ranks));
+        let ranks = said.map(|rank| (rank.rank, NodeId(rank.node))).collect();
+        Self { nodes, ranks, hosts: parts.into_iter().map(|part| (part.node, part.host)).collect() }
     }
 
     /// That of a rank's node. Where nobody measured, ranks of one node share its clock.
@@ -63,6 +68,7 @@ impl Clocks {
             self.nodes.keys().chain(self.ranks.values()).map(|node| (node.0, String::new())).collect();
         hosts.extend(manifest.ranks.iter().filter_map(|rank| Some((rank.node, rank.host.clone()?))));
         hosts.extend(manifest.nodes.iter().map(|entry| (entry.node, entry.host.clone())));
+        hosts.extend(self.hosts.clone());
         let node = |(node, host)| {
             let clock = self.nodes.get(&NodeId(node));
             LiveNode {

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use rankscope_recording::{LivePage, PAGE_BYTES, PageRefused};
+use rankscope_recording::{LivePage, PAGE_BYTES, PageRefused, rank_of_page};
 use rankscope_run::{files_in, open};
 
 /// A page that could be read.
@@ -52,7 +52,7 @@ pub(super) fn pages(run: &Path, problems: &mut Vec<String>) -> Vec<LivePage> {
 }
 
 fn rank_of(path: &Path) -> Option<u32> {
-    path.file_name()?.to_str()?.strip_prefix("rank-")?.strip_suffix(".page")?.parse().ok()
+    rank_of_page(path.file_name()?.to_str()?)
 }
 
 fn page(path: &Path) -> Result<LivePage, String> {
@@ -81,8 +81,7 @@ fn read_whole(mut bytes: impl FnMut() -> Result<Vec<u8>, String>) -> Result<Live
 
 /// Whose page it is, on this node, whose start is called `boot`. Of processes of other nodes nobody knows here.
 fn writer(page: &LivePage, boot: &str) -> Writer {
-    let digits: String = boot.chars().filter(char::is_ascii_hexdigit).collect();
-    if digits != format!("{:016x}{:016x}", page.head.boot[0], page.head.boot[1]) {
+    if !page.head.is_of_boot(boot) {
         return Writer::Elsewhere;
     }
     let stat = text(&format!("/proc/{}/stat", page.head.pid));

@@ -35,7 +35,7 @@ pub(crate) use lock::WriterLock;
 use manifest::Document;
 pub(crate) use manifest::write_durably;
 pub use manifest::{Attempt, Exit, FileEntry, Manifest, NodeEntry, RankEntry, State, SweepEntry};
-pub use nodes::{NodePart, node_part};
+pub use nodes::{NodePart, live_part, live_part_ended, live_parts, node_part};
 pub use profiled::{ProfiledWindow, WindowOutcome};
 
 /// A run that begins.
@@ -291,7 +291,7 @@ impl RunDirectory {
 }
 
 /// What nodes and ranks of a run may have made before its writer came.
-const OWN_PARTS: [&str; 5] = ["raw", "clock", nodes::FOLDER, ".lock", ".lease"];
+const OWN_PARTS: [&str; 6] = ["raw", "clock", "live", nodes::FOLDER, ".lock", ".lease"];
 
 fn check_free(path: &Path) -> Result<(), Error> {
     let entries = match fs::read_dir(path) {

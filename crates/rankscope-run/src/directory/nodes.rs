@@ -3,13 +3,14 @@
 //! `nodes/node-<k>.json` holds the node's number, its host and its ranks. Readers put all of them together over what `run.json`
 //! says; a part that cannot be read is named and costs only itself.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::manifest::{Manifest, NodeEntry, RankEntry, damage, write_durably};
 use crate::open::{SideFile, read_side};
-use crate::{Error, file_name, files_in};
+use crate::{Error, file_name, files_in, write_file};
 
 /// What a node says of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +33,36 @@ pub fn node_part(run: &Path, part: &NodePart) -> Result<(), Error> {
 }
 
 pub(super) const FOLDER: &str = "nodes";
+
+/// Where it stands while the job runs: beside the pages of its ranks.
+fn live_path(run: &Path, node: u32) -> PathBuf {
+    run.join("live").join(format!("node-{node}.json"))
+}
+
+/// Writes which ranks one node has while the job runs, until [`live_part_ended`]. It is news, and need not outlive the machine.
+///
+/// # Errors
+/// What the file system refuses.
+pub fn live_part(run: &Path, part: &NodePart) -> Result<(), Error> {
+    let path = live_path(run, part.node);
+    path.parent().map_or(Ok(()), fs::create_dir_all).map_err(|error| Error::io(&path, error))?;
+    write_file(&path, |file| serde_json::to_writer(file, part).map_err(|error| Error::io(&path, error.into())))
+}
+
+/// Takes it away: the job is over on that node.
+pub fn live_part_ended(run: &Path, node: u32) {
+    // Where it is gone already, somebody else has taken it away.
+    let _gone = fs::remove_file(live_path(run, node));
+}
+
+/// What nodes say of themselves while the job runs. What cannot be read costs only itself.
+pub fn live_parts(run: &Path) -> Vec<NodePart> {
+    let is_part = |path: &PathBuf| {
+        let name = file_name(path);
+        name.starts_with("node-") && name.ends_with(".json")
+    };
+    files_in(&run.join("live")).unwrap_or_default().into_iter().filter(is_part).filter_map(|path| read(&path).ok()).collect()
+}
 
 /// Puts the parts of all nodes into `manifest`, and returns what could not be read.
 pub(super) fn merge(run: &Path, manifest: &mut Manifest) -> Vec<Error> {

@@ -118,6 +118,18 @@ fn what_is_there_and_is_no_attempt_of_this_run_stays() {
 }
 
 #[test]
+fn nodes_that_come_before_the_one_that_leads_are_no_strangers() {
+    let parent = tempfile::tempdir().unwrap();
+    live_part(parent.path(), &part(1, &[3])).unwrap();
+    node_part(parent.path(), &part(2, &[4])).unwrap();
+    fs::create_dir(parent.path().join("raw")).unwrap();
+    let run = RunDirectory::create(parent.path(), new_run(0)).unwrap();
+    assert_eq!(live_parts(run.path()), [part(1, &[3])]);
+    live_part_ended(run.path(), 1);
+    assert_eq!(live_parts(run.path()), []);
+}
+
+#[test]
 fn keys_of_a_newer_program_are_kept() {
     let parent = tempfile::tempdir().unwrap();
     let path = parent.path().join("run.json");

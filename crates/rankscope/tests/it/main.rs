@@ -66,6 +66,7 @@ mod run_hooks;
 mod run_launchers;
 mod run_map;
 mod run_no_harm;
+mod run_pages;
 mod run_profile;
 mod run_ranks;
 mod run_ring;

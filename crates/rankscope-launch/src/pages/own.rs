@@ -1,0 +1,62 @@
+//! The pages of ranks that this node's part of the job started.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read as _;
+use std::path::Path;
+
+use rankscope_recording::{LivePage, PAGE_BYTES, PageHead, rank_of_page};
+use rankscope_run::{RankEntry, files_in, host, open};
+use rankscope_witness::process::boot_id;
+use rankscope_witness::tree::all_below;
+
+/// Pages of own ranks, as they are now.
+#[derive(Debug, Default)]
+pub(super) struct Own {
+    /// In order of their numbers.
+    pub(super) ranks: Vec<RankEntry>,
+    pub(super) pages: BTreeMap<u32, Vec<u8>>,
+}
+
+/// Tells pages of own ranks from those that other nodes wrote into the same directory.
+pub(super) struct OwnPages {
+    /// The processes that the job was started as here.
+    processes: Vec<u32>,
+    boot: String,
+    /// Processes that were looked for: their numbers, when each began, and whether it is one of the job's.
+    known: BTreeMap<(u32, u64), bool>,
+}
+
+impl OwnPages {
+    pub(super) fn of(processes: Vec<u32>) -> Self {
+        Self { processes, boot: boot_id(), known: BTreeMap::new() }
+    }
+
+    /// Those in `run`, whose ranks are on `node`. A page that cannot be read is left to whoever looks at it.
+    pub(super) fn read(&mut self, run: &Path, node: u32) -> Own {
+        let mut own = Own::default();
+        let paths = files_in(&run.join("live")).unwrap_or_default();
+        let pages: Vec<(PageHead, Vec<u8>)> = paths.iter().filter_map(|path| page(path)).collect();
+        let heads = pages.iter().map(|(head, _)| (head.pid, head.process_start));
+        if heads.clone().any(|process| !self.known.contains_key(&process)) {
+            let below: BTreeSet<u32> = self.processes.iter().flat_map(|pid| all_below(*pid)).collect();
+            self.known.extend(heads.map(|process| (process, below.contains(&process.0))));
+        }
+        for (head, bytes) in pages {
+            if head.is_of_boot(&self.boot) && self.known.get(&(head.pid, head.process_start)) == Some(&true) {
+                own.ranks.push(RankEntry { rank: head.rank, node, host: Some(host()), pid: Some(head.pid) });
+                own.pages.insert(head.rank, bytes);
+            }
+        }
+        own.ranks.sort_by_key(|rank| rank.rank);
+        own
+    }
+}
+
+/// What is in the page at `path`, if that is one of the rank in its name.
+fn page(path: &Path) -> Option<(PageHead, Vec<u8>)> {
+    let rank = rank_of_page(path.file_name()?.to_str()?)?;
+    let mut bytes = Vec::with_capacity(PAGE_BYTES);
+    open(path).ok()?.take(PAGE_BYTES as u64).read_to_end(&mut bytes).ok()?;
+    let head = LivePage::read(&bytes, &bytes).ok()?.head;
+    (head.rank == rank).then_some((head, bytes))
+}
