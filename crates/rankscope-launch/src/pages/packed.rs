@@ -2,7 +2,7 @@
 //!
 //! What says where a rank is (head, states, groups) goes whole, for it has checksums over all of it; of the ring of arrivals only those that
 //! changed. Who missed some keeps older ones in their places, and a reader knows them by their numbers. So nothing depends on what came before,
-//! and a step of forty collectives is some hundred bytes.
+//! and an arrival is some twenty bytes.
 
 use std::io::{Read as _, Write as _};
 
