@@ -92,14 +92,21 @@ impl Column {
     /// If any is not there.
     pub fn gather(&self, places: &[u64], to: &mut Vec<u64>) {
         to.clear();
-        let (Some(first), Some(last)) = (places.first(), places.last()) else { return };
-        let span = last.wrapping_sub(*first).wrapping_add(1);
+        let Some(first) = places.first() else { return };
         // One after the other all between are told sooner than each by itself.
-        if span == places.len() as u64 && places.is_sorted_by(|a, b| a < b) {
+        if places.iter().zip(*first..).fold(0, |apart, (place, next)| apart | (place ^ next)) == 0 {
             to.resize(places.len(), 0);
-            self.read(*first as usize, to);
-        } else {
-            to.extend(places.iter().map(|place| self.get(*place as usize)));
+            return self.read(*first as usize, to);
+        }
+        let mut run = [0; RUN];
+        for own in places.chunk_by(|a, b| *a as usize / RUN == *b as usize / RUN) {
+            let (first, last) = (own[0] as usize, own[own.len() - 1] as usize);
+            if own.len() * NEAR < RUN || !own.is_sorted() {
+                to.extend(own.iter().map(|place| self.get(*place as usize)));
+                continue;
+            }
+            self.read(first, &mut run[..=last - first]);
+            to.extend(own.iter().map(|place| run[*place as usize - first]));
         }
     }
 
@@ -202,6 +209,9 @@ impl FromIterator<u64> for Column {
     }
 }
 
+/// Where one of so many numbers of a run is wanted, all of them are told sooner than each of those by itself.
+const NEAR: usize = 8;
+
 /// The same numbers in the same order, however they are kept.
 impl PartialEq for Column {
     fn eq(&self, other: &Self) -> bool {
@@ -246,7 +256,7 @@ mod tests {
             let mut read = vec![0; numbers.len() - cut.index(numbers.len() + 1)];
             column.read(numbers.len() - read.len(), &mut read);
             prop_assert_eq!(&read[..], &numbers[numbers.len() - read.len()..]);
-            for every in [1, 3] {
+            for every in [1, 3, 40] {
                 let places: Vec<u64> = (0..numbers.len() as u64).step_by(every).collect();
                 column.gather(&places, &mut read);
                 prop_assert_eq!(read.clone(), numbers.iter().step_by(every).copied().collect::<Vec<_>>());

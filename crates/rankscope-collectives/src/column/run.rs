@@ -1,5 +1,7 @@
 //! Numbers above a straight line, in as few bits as the highest of them needs.
 
+use multiversion::multiversion;
+
 /// Numbers that lie above one line.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
@@ -17,8 +19,8 @@ pub(super) const RUN: usize = 128;
 /// Bytes behind the last number: so that sixteen can be read wherever one begins.
 pub(super) const BEHIND: usize = 16;
 
-/// Up to so many bits are in eight bytes, whichever bit of the first one they begin at.
-const WIDTH_OF_A_WORD: u32 = 57;
+/// Numbers of which any width makes whole bytes: where such a group begins, a byte does.
+const GROUP: usize = 8;
 
 impl Run {
     /// Bytes of a run where runs are listed.
@@ -37,12 +39,7 @@ impl Run {
 
     /// Above the line that rises by `step` from one number to the next.
     fn along(numbers: &[u64], step: u64, at: u64) -> Self {
-        let (mut least, mut most, mut line) = (i64::MAX, i64::MIN, 0u64);
-        for number in numbers {
-            let above = number.wrapping_sub(line).cast_signed();
-            (least, most) = (least.min(above), most.max(above));
-            line = line.wrapping_add(step);
-        }
+        let (least, most) = ends_above(numbers, step);
         let width = u64::BITS - most.abs_diff(least).leading_zeros();
         Self { base: least.cast_unsigned(), step, at, width }
     }
@@ -108,23 +105,25 @@ impl Run {
 
     /// The numbers from the one at `first` on.
     pub(super) fn read(&self, bytes: &[u8], first: usize, to: &mut [u64]) {
-        let (line, step, width) = (self.line(first), self.step, self.width as usize);
         let bytes = &bytes[self.at()..];
-        let lines = (0..to.len() as u64).map(|at| line.wrapping_add(step.wrapping_mul(at)));
-        let places = (0..to.len()).map(|at| (first + at) * width);
-        match self.width {
-            0 => to.iter_mut().zip(lines).for_each(|(to, line)| *to = line),
-            1..=WIDTH_OF_A_WORD => {
-                let mask = (1u64 << width) - 1;
-                for ((to, line), bit) in to.iter_mut().zip(lines).zip(places) {
-                    *to = line.wrapping_add(word(bytes, bit / 8) >> (bit % 8) & mask);
-                }
-            }
-            _ => {
-                for ((to, line), bit) in to.iter_mut().zip(lines).zip(places) {
-                    *to = line.wrapping_add(wide(bytes, bit, self.width));
-                }
-            }
+        let (head, rest) = to.split_at_mut(to.len().min(first.next_multiple_of(GROUP) - first));
+        let (groups, tail) = rest.as_chunks_mut();
+        let (from, behind) = (first + head.len(), first + head.len() + groups.len() * GROUP);
+        self.read_each(bytes, first, head);
+        match (self.width, UNPACK.get(self.width as usize)) {
+            (0, _) | (_, None) => self.read_each(bytes, from, groups.as_flattened_mut()),
+            (width, Some(unpack)) => unpack(&bytes[from / GROUP * width as usize..], (self.line(from), self.step), groups),
+        }
+        self.read_each(bytes, behind, tail);
+    }
+
+    /// The same, one by one.
+    fn read_each(&self, bytes: &[u8], first: usize, to: &mut [u64]) {
+        let line = self.line(first);
+        for (at, to) in to.iter_mut().enumerate() {
+            let line = line.wrapping_add(self.step.wrapping_mul(at as u64));
+            let above = if self.width == 0 { 0 } else { wide(bytes, (first + at) * self.width as usize, self.width) };
+            *to = line.wrapping_add(above);
         }
     }
 
@@ -135,6 +134,46 @@ impl Run {
             return self.line(at);
         }
         self.line(at).wrapping_add(wide(&bytes[self.at()..], at * self.width as usize, self.width))
+    }
+}
+
+/// The least and the most that `numbers` lie above the line from 0 that rises by `step`, with the widest instructions that the processor has:
+/// each number of a column is looked at for two lines.
+#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2"))]
+fn ends_above(numbers: &[u64], step: u64) -> (i64, i64) {
+    let (mut least, mut most, mut line) = (i64::MAX, i64::MIN, 0u64);
+    for number in numbers {
+        let above = number.wrapping_sub(line).cast_signed();
+        (least, most) = (least.min(above), most.max(above));
+        line = line.wrapping_add(step);
+    }
+    (least, most)
+}
+
+/// Reads groups of numbers of one width above a line, of which the number it begins at and the step are given.
+type Unpack = fn(&[u8], (u64, u64), &mut [[u64; GROUP]]);
+
+macro_rules! by_width {
+    ($($width:literal)*) => { [$(unpack::<$width>),*] };
+}
+
+/// By width: where a number begins and how far it is to be shifted is known beforehand then, as both are the same in each group. Wider
+/// numbers may be in nine bytes.
+const UNPACK: [Unpack; 58] = by_width!(
+    0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29
+    30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57
+);
+
+fn unpack<const WIDTH: usize>(bytes: &[u8], (line, step): (u64, u64), groups: &mut [[u64; GROUP]]) {
+    let mask = (1u64 << WIDTH) - 1;
+    for (at, group) in groups.iter_mut().enumerate() {
+        let own = &bytes[at * WIDTH..][..WIDTH + 8];
+        let line = line.wrapping_add(step.wrapping_mul((at * GROUP) as u64));
+        for (place, to) in group.iter_mut().enumerate() {
+            let bit = place * WIDTH;
+            let above = word(own, bit / 8) >> (bit % 8) & mask;
+            *to = line.wrapping_add(step.wrapping_mul(place as u64)).wrapping_add(above);
+        }
     }
 }
 
