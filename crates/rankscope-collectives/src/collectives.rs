@@ -116,6 +116,14 @@ impl Collectives {
         self.stays_ns.gather(places, stays_ns);
     }
 
+    /// How long it stayed in those at these `places`.
+    ///
+    /// # Panics
+    /// If any is not there.
+    pub fn gather_stays(&self, places: &[u64], stays_ns: &mut Vec<u64>) {
+        self.stays_ns.gather(places, stays_ns);
+    }
+
     /// Whether any of them may do something of such a kind. One that does is not looked for among them.
     pub fn may_have(&self, is: impl Fn(Kind) -> bool) -> bool {
         self.shapes.list.iter().any(|shape| is(shape.operation.kind))

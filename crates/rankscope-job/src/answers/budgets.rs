@@ -13,7 +13,7 @@ use rankscope_collectives::{CollectiveStay, Instance, Kind, Operation, Paralleli
 use rankscope_document::{Budget as Row, CollectiveKind, Link};
 use rankscope_time::Rank;
 
-use super::comings::{Comings, Stays, came_ns};
+use super::comings::{Comings, came_ns};
 use super::lengths::Lengths;
 use super::steps::Steps;
 use crate::Job;
@@ -60,32 +60,25 @@ pub(super) fn budgets(job: &Job, analysis: &Analysis, steps: &Steps<'_>) -> Cost
     let facts = groups(job, &nodes);
     let comings = Comings::of(job, &analysis.collectives.arrivals);
     let mut sorts = Sorts::default();
-    let (mut best, mut stays) = (Best::default(), Stays::default());
+    let mut best = Best::default();
     let mut known = Vec::with_capacity(comings.len());
     let counts: Vec<usize> = job.collectives.iter().map(|rank| rank.collectives.len()).collect();
     let mut waits = Lengths::zeros(&counts);
-    comings.each_with_stays(&mut stays, |instance, arrival, stays| {
-        for (member, stay) in stays.members.iter().zip(&stays.list) {
-            waits.put(member.rank(), member.collective(), stay.wait_ns);
-        }
+    comings.each_with_waits(&mut waits, |instance, arrival, stays| {
         let (sort, alike) = sorts.of(job, &nodes, &facts, instance);
         let in_step = steps.numbers.is_empty() || steps.place(instance).is_some();
         let (waiting, came_ns) = (arrival.waiting, came_ns(arrival));
-        let one = Collective { sort, alike, waiting, in_step, came_ns, stays: &stays.list };
-        best.add(&one);
-        known.push(Collective { stays: &[], ..one });
+        let one = Collective { sort, alike, waiting, in_step, came_ns, stays: &[] };
+        best.add(&Collective { stays, ..one });
+        known.push(one);
     });
     expose(job, &mut waits);
     let mut budgets = Budgets::new(best, job.open_between_ranks_ns());
     let mut leavings = Leavings::new(job.guaranteed_between_ranks_ns());
     let mut known = known.into_iter();
-    stays.with_exposed = true;
-    comings.each_with_stays(&mut stays, |instance, _, stays| {
+    comings.each_with_exposed(&waits, |instance, stays| {
         let Some(one) = known.next() else { return };
-        for (member, stay) in stays.members.iter().zip(&mut stays.list) {
-            stay.exposed_wait_ns = waits.get(member.rank(), member.collective());
-        }
-        let one = Collective { stays: &stays.list, ..one };
+        let one = Collective { stays, ..one };
         budgets.add(&one);
         let ranks = instance.members.ranks();
         leavings.add((instance.group, described(instance, &job.collectives).kind), ranks, &one);
@@ -103,6 +96,7 @@ pub(super) fn budgets(job: &Job, analysis: &Analysis, steps: &Steps<'_>) -> Cost
 /// Leaves of each rank's `waits` what is exposed. One rank at a time, as sets of time are large.
 fn expose(job: &Job, waits: &mut Lengths) {
     let (mut places, mut starts_ns, mut stays_ns, mut exposed_ns) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut waits_ns = Vec::new();
     for (number, (rank, collectives)) in job.ranks.iter().zip(&job.collectives).enumerate() {
         let exposed = rank.report.accounting.exposed_comm();
         let mut windows = exposed.windows();
@@ -112,14 +106,16 @@ fn expose(job: &Job, waits: &mut Lengths) {
             places.extend(from..count.min(from + READ_AT_ONCE as u64));
             collectives.collectives.gather(&places, &mut starts_ns, &mut stays_ns);
             rank.report.exposed_ns.gather(&places, &mut exposed_ns);
-            for ((at, exposed_ns), (start_ns, stay_ns)) in places.iter().zip(&exposed_ns).zip(starts_ns.iter().zip(&stays_ns)) {
-                let at = *at as usize;
-                let wait_ns = waits.get(number, at);
-                if wait_ns > 0 {
+            waits.gather(number, &places, &mut waits_ns);
+            for ((wait_ns, exposed_ns), (start_ns, stay_ns)) in
+                waits_ns.iter_mut().zip(&exposed_ns).zip(starts_ns.iter().zip(&stays_ns))
+            {
+                if *wait_ns > 0 {
                     let span_ns = (start_ns.cast_signed(), start_ns.wrapping_add(*stay_ns).cast_signed());
-                    waits.put(number, at, exposed_wait_ns(&mut windows, span_ns, wait_ns, exposed_ns.cast_signed()));
+                    *wait_ns = exposed_wait_ns(&mut windows, span_ns, *wait_ns, exposed_ns.cast_signed());
                 }
             }
+            waits.put(number, &places, waits_ns.iter().copied());
         }
     }
 }

@@ -3,12 +3,11 @@
 //! Who came when is what the analysis found when it lined the members up; stays are of the ranks' own clocks, and are told in the order
 //! of members. What is not matched has no such thing, as nobody knows who was waited for.
 
-use std::ops::Range;
-
 use rankscope_analyze::{Arrival, Order, Waiting, together};
 use rankscope_answers::budgets::Stay;
-use rankscope_collectives::{Instance, Kind, Member, RankCollectives, Stretch};
+use rankscope_collectives::{Instance, Kind, RankCollectives, Stretch};
 
+use super::lengths::Lengths;
 use crate::{Job, JobRank};
 
 /// The matched collectives of a job.
@@ -24,14 +23,10 @@ pub(super) struct Comings<'a> {
 /// Members' stays in one collective at a time: room that is used again.
 #[derive(Default)]
 pub(super) struct Stays {
-    /// Where each member's is in its rank's list.
-    pub(super) members: Vec<Member>,
     /// In the order of members.
     pub(super) list: Vec<Stay>,
     /// By rank, how long it was there before the last one came.
     before_last_ns: Vec<i64>,
-    /// Whether what is exposed of each stay is told as well.
-    pub(super) with_exposed: bool,
     tile: Tile,
 }
 
@@ -39,21 +34,27 @@ pub(super) struct Stays {
 /// do not.
 #[derive(Default)]
 struct Tile {
-    /// By collective and member.
-    cells: Vec<Cell>,
-    places: Vec<u64>,
-    starts_ns: Vec<u64>,
-    stays_ns: Vec<u64>,
-    exposed_ns: Vec<u64>,
+    /// By collective and member: how long it stayed; what of that was exposed, and what of that was waiting.
+    stays_ns: Vec<i64>,
+    exposed_ns: Vec<i64>,
+    exposed_waits_ns: Vec<i64>,
+    /// Cells from one collective to the next.
+    apart: usize,
+    /// Of one rank.
+    column: Column,
 }
 
-/// A stay: where it is in its rank's list, how long it was, and what of it was exposed, where that is asked for.
-#[derive(Clone, Copy)]
-struct Cell {
-    member: Member,
-    stay_ns: i64,
-    exposed_ns: i64,
+/// Where a rank's stays are in its list, and what is told of each.
+#[derive(Default)]
+struct Column {
+    places: Vec<u64>,
+    stays_ns: Vec<u64>,
+    exposed_ns: Vec<u64>,
+    waits_ns: Vec<i64>,
 }
+
+/// Cells between those of two collectives: so that a member's do not all stand in the same place of a cache where members are a power of two.
+const APART: usize = 9;
 
 impl<'a> Comings<'a> {
     /// Those of `job`, whose `arrivals` are what the analysis found.
@@ -70,20 +71,31 @@ impl<'a> Comings<'a> {
         matched.filter_map(|(instance, next)| Some((instance, &self.arrivals[(*next as usize).checked_sub(1)?])))
     }
 
-    /// Hands each of them to `then`, in that order, with how long each member stayed and waited for whom it waits for.
-    pub(super) fn each_with_stays(&self, stays: &mut Stays, mut then: impl FnMut(&'a Instance, &'a Arrival, &mut Stays)) {
-        let all: Vec<(&Instance, &Arrival)> = self.each().collect();
-        let mut rest = all.as_slice();
-        while let Some((first, _)) = rest.first() {
-            let members = first.members.len();
-            let (tile, others) = rest.split_at(together(rest.iter().map(|(one, _)| one.members.len())));
-            self.fill(stays, tile, members);
+    /// Hands each of them to `then`, in that order, with how long each member stayed and waited for whom it waits for. How long each waited
+    /// goes to `waits`, too.
+    pub(super) fn each_with_waits(&self, waits: &mut Lengths, mut then: impl FnMut(&'a Instance, &'a Arrival, &[Stay])) {
+        let mut stays = Stays::default();
+        self.each_tile(|tile| {
+            self.fill(&mut stays, tile, None);
             for (at, (instance, arrival)) in tile.iter().enumerate() {
-                self.stays(at * members..(at + 1) * members, arrival, stays);
-                then(instance, arrival, stays);
+                self.stays(at, (instance, arrival), &mut stays);
+                then(instance, arrival, &stays.list);
+                stays.tile.keep_waits(at, &stays.list);
             }
-            rest = others;
-        }
+            self.put_waits(&mut stays.tile, tile, waits);
+        });
+    }
+
+    /// The same with what was exposed of each stay, of which `exposed_waits` has the waiting.
+    pub(super) fn each_with_exposed(&self, exposed_waits: &Lengths, mut then: impl FnMut(&'a Instance, &[Stay])) {
+        let mut stays = Stays::default();
+        self.each_tile(|tile| {
+            self.fill(&mut stays, tile, Some(exposed_waits));
+            for (at, (instance, arrival)) in tile.iter().enumerate() {
+                self.stays(at, (instance, arrival), &mut stays);
+                then(instance, &stays.list);
+            }
+        });
     }
 
     /// How many there are.
@@ -91,76 +103,110 @@ impl<'a> Comings<'a> {
         self.arrivals.len()
     }
 
-    /// The same of one of them by itself.
-    pub(super) fn stays_of(&self, (instance, arrival): (&Instance, &Arrival), stays: &mut Stays) {
-        let members = instance.members.len();
-        self.fill(stays, &[(instance, arrival)], members);
-        self.stays(0..members, arrival, stays);
+    /// How long the members of one of them stayed and waited.
+    pub(super) fn stays_of(&self, one: (&Instance, &Arrival), stays: &mut Stays) {
+        self.fill(stays, &[one], None);
+        self.stays(0, one, stays);
     }
 
-    /// How long each member of the collective that has these `cells` of the tile stayed and waited for whom it waits for.
-    fn stays(&self, cells: Range<usize>, arrival: &Arrival, stays: &mut Stays) {
-        let Stays { members, list, before_last_ns, tile, .. } = stays;
+    /// Hands all of them to `look`, as many at a time as are gone through together.
+    fn each_tile(&self, mut look: impl FnMut(&[(&'a Instance, &'a Arrival)])) {
+        let all: Vec<(&Instance, &Arrival)> = self.each().collect();
+        let mut rest = all.as_slice();
+        while !rest.is_empty() {
+            let (tile, others) = rest.split_at(together(rest.iter().map(|(one, _)| one.members.len())));
+            look(tile);
+            rest = others;
+        }
+    }
+
+    /// How long each member of the collective at `at` of the tile stayed and waited for whom it waits for.
+    fn stays(&self, at: usize, (instance, arrival): (&Instance, &Arrival), stays: &mut Stays) {
+        let Stays { list, before_last_ns, tile } = stays;
         before_last_ns.resize(self.collectives.len(), 0);
         for (rank, ns) in arrival.order.iter() {
             before_last_ns[rank] = ns;
         }
-        let cells = &tile.cells[cells];
-        members.clear();
-        members.extend(cells.iter().map(|cell| cell.member));
+        let members = &instance.members;
+        let cells = at * tile.apart..at * tile.apart + members.len();
+        let is_sender = |place: usize| {
+            let member = members.at(place);
+            self.collectives[member.rank()].collectives.operation(member.collective()).kind == Kind::Send
+        };
         list.clear();
-        list.extend(cells.iter().map(|Cell { member, stay_ns, exposed_ns }| {
-            let (rank, at) = (member.rank(), member.collective());
-            let of_rank = &self.collectives[rank].collectives;
+        list.extend(members.ranks().zip(&tile.stays_ns[cells.clone()]).enumerate().map(|(place, (rank, stay_ns))| {
             let (stay_ns, before_last_ns) = ((*stay_ns).max(0), before_last_ns[rank]);
             let wait_ns = match arrival.waiting {
                 Waiting::ForTheLast => before_last_ns,
-                Waiting::Pairwise if of_rank.operation(at).kind == Kind::Send => 0,
+                Waiting::Pairwise if is_sender(place) => 0,
                 Waiting::Pairwise => before_last_ns,
                 Waiting::ForSome => wait_for_some_ns(&arrival.order, before_last_ns, stay_ns),
             };
-            Stay { stay_ns, wait_ns: wait_ns.clamp(0, stay_ns), exposed_ns: *exposed_ns, ..Stay::default() }
+            Stay { stay_ns, wait_ns: wait_ns.clamp(0, stay_ns), ..Stay::default() }
         }));
-    }
-}
-
-impl Comings<'_> {
-    /// Looks up all stays of the collectives of `tile`, each of so many `members`.
-    fn fill(&self, stays: &mut Stays, tile: &[(&Instance, &Arrival)], members: usize) {
-        let with_exposed = stays.with_exposed;
-        let Tile { cells, places, starts_ns, stays_ns, exposed_ns } = &mut stays.tile;
-        cells.clear();
-        cells.resize(tile.len() * members, Cell { member: Member::of(0, 0), stay_ns: 0, exposed_ns: 0 });
-        let Some(stretch) = Stretch::of(tile.iter().map(|(instance, _)| *instance)) else {
-            let all = tile.iter().flat_map(|(instance, _)| instance.members.iter());
-            for (cell, member) in cells.iter_mut().zip(all) {
-                let (rank, at) = (member.rank(), member.collective());
-                let exposed_ns = if with_exposed { exposed_ns_of(&self.ranks[rank], at) } else { 0 };
-                *cell = Cell { member, stay_ns: self.collectives[rank].collectives.stay_ns(at), exposed_ns };
-            }
-            return;
-        };
-        exposed_ns.clear();
-        exposed_ns.resize(tile.len(), 0);
-        for place in 0..members {
-            let rank = stretch.rank(place);
-            stretch.places(place, places);
-            self.collectives[rank].collectives.gather(places, starts_ns, stays_ns);
-            if with_exposed {
-                self.ranks[rank].report.exposed_ns.gather(places, exposed_ns);
-            }
-            let own = cells[place..].iter_mut().step_by(members);
-            for ((cell, at), (stay_ns, exposed_ns)) in own.zip(&*places).zip(stays_ns.iter().zip(&*exposed_ns)) {
-                let member = Member::of(rank, *at as usize);
-                *cell = Cell { member, stay_ns: stay_ns.cast_signed(), exposed_ns: exposed_ns.cast_signed() };
-            }
+        // There are none where nobody asks.
+        let exposed = tile.exposed_ns.get(cells.clone()).unwrap_or_default();
+        let waits = tile.exposed_waits_ns.get(cells).unwrap_or_default();
+        for ((stay, exposed_ns), wait_ns) in list.iter_mut().zip(exposed).zip(waits) {
+            (stay.exposed_ns, stay.exposed_wait_ns) = (*exposed_ns, *wait_ns);
         }
     }
+
+    /// Looks up all stays of the collectives of `tile`, and what was exposed of them where `exposed_waits` are given.
+    fn fill(&self, stays: &mut Stays, tile: &[(&Instance, &Arrival)], exposed_waits: Option<&Lengths>) {
+        let Tile { stays_ns, exposed_ns, exposed_waits_ns, apart, column } = &mut stays.tile;
+        *apart = tile.first().map_or(0, |(one, _)| one.members.len() + APART);
+        // All of it is written over.
+        stays_ns.resize(tile.len() * *apart, 0);
+        let exposed_cells = if exposed_waits.is_some() { stays_ns.len() } else { 0 };
+        exposed_ns.resize(exposed_cells, 0);
+        exposed_waits_ns.resize(exposed_cells, 0);
+        each_rank(tile, &mut column.places, |rank, places, first| {
+            let cells = (first..).step_by(*apart);
+            self.collectives[rank].collectives.gather_stays(places, &mut column.stays_ns);
+            cells.clone().zip(&column.stays_ns).for_each(|(cell, ns)| stays_ns[cell] = ns.cast_signed());
+            let Some(exposed_waits) = exposed_waits else { return };
+            self.ranks[rank].report.exposed_ns.gather(places, &mut column.exposed_ns);
+            exposed_waits.gather(rank, places, &mut column.waits_ns);
+            for (cell, (exposed, wait)) in cells.zip(column.exposed_ns.iter().zip(&column.waits_ns)) {
+                (exposed_ns[cell], exposed_waits_ns[cell]) = (exposed.cast_signed(), *wait);
+            }
+        });
+    }
+
+    /// Puts the waits that `kept` has of the collectives of `tile` where they belong.
+    fn put_waits(&self, kept: &mut Tile, tile: &[(&Instance, &Arrival)], waits: &mut Lengths) {
+        let Tile { stays_ns, apart, column, .. } = kept;
+        each_rank(tile, &mut column.places, |rank, places, first| {
+            waits.put(rank, places, stays_ns[first..].iter().step_by(*apart).copied());
+        });
+    }
 }
 
-/// The exposed time of a rank's collective.
-fn exposed_ns_of(rank: &JobRank, at: usize) -> i64 {
-    rank.report.exposed_ns.get(at).unwrap_or(0)
+impl Tile {
+    /// Keeps how long members of the collective at `at` waited in place of how long they stayed.
+    fn keep_waits(&mut self, at: usize, list: &[Stay]) {
+        let cells = &mut self.stays_ns[at * self.apart..];
+        cells.iter_mut().zip(list).for_each(|(cell, stay)| *cell = stay.wait_ns);
+    }
+}
+
+/// Hands each rank's places in the collectives of `tile` to `look`, with the first of its cells: all of those of a rank at once where ranks
+/// are in step, else each by itself. `places` are room for them.
+fn each_rank(tile: &[(&Instance, &Arrival)], places: &mut Vec<u64>, mut look: impl FnMut(usize, &[u64], usize)) {
+    let members = tile.first().map_or(0, |(one, _)| one.members.len());
+    if let Some(stretch) = Stretch::of(tile.iter().map(|(instance, _)| *instance)) {
+        for place in 0..members {
+            stretch.places(place, places);
+            look(stretch.rank(place), places, place);
+        }
+        return;
+    }
+    for (at, (instance, _)) in tile.iter().enumerate() {
+        for (place, member) in instance.members.iter().enumerate() {
+            look(member.rank(), &[member.collective() as u64], at * (members + APART) + place);
+        }
+    }
 }
 
 /// How long one waited that stayed for `stay_ns`, where nobody waits for those who come later than that: until the last that came before it

@@ -44,32 +44,38 @@ impl Lengths {
         Self { turns, starts, short: Slots::zeroed(next), long: FxHashMap::default() }
     }
 
-    #[inline]
-    fn slot(&self, rank: usize, at: usize) -> usize {
-        self.starts[at / BLOCK] + self.turns[rank] * BLOCK + at % BLOCK
+    /// Where those of a rank's collectives at these `places` are.
+    fn slots<'a>(&'a self, rank: usize, places: &'a [u64]) -> impl Iterator<Item = usize> + use<'a> {
+        let (starts, before) = (&self.starts, self.turns[rank] * BLOCK);
+        places.iter().map(move |at| starts[*at as usize / BLOCK] + before + *at as usize % BLOCK)
     }
 
-    /// That of the collective at `at` of a rank, which has to be there.
-    #[inline]
-    pub(super) fn get(&self, rank: usize, at: usize) -> i64 {
-        let slot = self.slot(rank, at);
-        match self.short[slot] {
+    /// Those of a rank's collectives at these `places`, which have to be there, into `to`.
+    pub(super) fn gather(&self, rank: usize, places: &[u64], to: &mut Vec<i64>) {
+        let short = &*self.short;
+        to.clear();
+        to.extend(self.slots(rank, places).map(|slot| match short[slot] {
             LONG => self.long[&slot],
             short => i64::from(short),
-        }
+        }));
     }
 
-    /// Sets it.
-    #[inline]
-    pub(super) fn put(&mut self, rank: usize, at: usize, ns: i64) {
-        let slot = self.slot(rank, at);
-        self.short[slot] = match u32::try_from(ns) {
-            Ok(short) if short != LONG => short,
-            _ => {
-                self.long.insert(slot, ns);
-                LONG
-            }
-        };
+    /// Sets them.
+    pub(super) fn put(&mut self, rank: usize, places: &[u64], lengths_ns: impl Iterator<Item = i64>) {
+        let mut short = std::mem::take(&mut self.short);
+        let mut long = Vec::new();
+        let slots = &mut *short;
+        for (slot, ns) in self.slots(rank, places).zip(lengths_ns) {
+            slots[slot] = match u32::try_from(ns) {
+                Ok(short) if short != LONG => short,
+                _ => {
+                    long.push((slot, ns));
+                    LONG
+                }
+            };
+        }
+        self.short = short;
+        self.long.extend(long);
     }
 }
 
@@ -93,11 +99,15 @@ mod tests {
                 let rank = rank.index(counts.len());
                 if counts[rank] > 0 {
                     let at = at.index(counts[rank]);
-                    lengths.put(rank, at, ns);
+                    lengths.put(rank, &[at as u64], [ns].into_iter());
                     plain[rank][at] = ns;
                 }
             }
-            let told = |rank: usize| (0..counts[rank]).map(|at| lengths.get(rank, at)).collect::<Vec<_>>();
+            let told = |rank: usize| {
+                let (places, mut told) = ((0..counts[rank] as u64).collect::<Vec<_>>(), Vec::new());
+                lengths.gather(rank, &places, &mut told);
+                told
+            };
             prop_assert_eq!((0..counts.len()).map(told).collect::<Vec<_>>(), plain);
             prop_assert!(lengths.short.len() <= counts.iter().map(|count| count + BLOCK).sum::<usize>());
         }
