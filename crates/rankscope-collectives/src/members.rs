@@ -4,6 +4,7 @@
 //! each is one collective. Of all that such ranks do together the places are kept once, rank by rank, and a collective knows its number.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::{Column, Instance};
@@ -170,6 +171,41 @@ impl<'a> Stretch<'a> {
         instances.zip(from + 1..).all(is_next).then_some(Self { lane, from: *from, len })
     }
 
+    /// How many collectives there are.
+    #[expect(clippy::len_without_is_empty, reason = "there is one at least")]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Tells which ranks they are of from others that are in step: stretches of the same have the same.
+    pub fn lane(&self) -> usize {
+        std::ptr::from_ref(self.lane).addr()
+    }
+
+    /// Those in `range`, of which there is one at least.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    #[must_use]
+    pub fn part(&self, range: Range<usize>) -> Self {
+        assert!(range.start < range.end && range.end <= self.len, "there are {} collectives and not {range:?}", self.len);
+        Self { lane: self.lane, from: self.from + range.start as u32, len: range.len() }
+    }
+
+    /// Both, where `next` is of the same ranks and begins where this ends.
+    pub fn and(&self, next: &Self) -> Option<Self> {
+        let goes_on = std::ptr::eq(self.lane, next.lane) && self.from as usize + self.len == next.from as usize;
+        goes_on.then_some(Self { len: self.len + next.len, ..*self })
+    }
+
+    /// The member at `place` of the collective numbered `at`.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub fn member(&self, place: usize, at: usize) -> Member {
+        self.lane.member(place, self.from + at as u32)
+    }
+
     /// The index of the rank at `place`.
     ///
     /// # Panics
@@ -235,7 +271,15 @@ mod tests {
             ranks.iter().zip(&starts).for_each(|(rank, own)| lane.add(*rank, places(*own).into_iter().map(u64::from).collect()));
             let all = lane.members(count);
             prop_assert_eq!(all.len(), count);
+            let instance = |members: &Members| Instance { group: 0, members: members.clone(), absent: [].into(), complete: true };
+            let instances: Vec<Instance> = all.iter().map(instance).collect();
+            let stretch = Stretch::of(instances.iter()).expect("all of them are of one lane");
+            let (first, rest) = (stretch.part(0..count.div_ceil(2)), (count > 1).then(|| stretch.part(count.div_ceil(2)..count)));
+            let whole = rest.map_or(Some(first), |rest| first.and(&rest));
+            prop_assert_eq!(whole.map(|whole| (whole.lane(), whole.len())), Some((stretch.lane(), count)));
+            prop_assert!(first.and(&first).is_none());
             for (at, members) in all.iter().enumerate() {
+                prop_assert!((0..ranks.len()).all(|place| stretch.member(place, at) == members.at(place)));
                 let listed: Members = ranks.iter().zip(&starts).map(|(rank, own)| Member::of(*rank, places(*own)[at] as usize)).collect();
                 prop_assert_eq!(members, &listed);
                 prop_assert_eq!((members.len(), members.first()), (listed.len(), listed.first()));

@@ -6,24 +6,25 @@
 use std::ops::RangeInclusive;
 
 use super::RankClocks;
-use super::meetings::Meetings;
+use super::meetings::{self, Meetings};
 use super::nth::{Room, nth};
 use super::ties::{gained_ns, median_in};
 
 /// The worst of any rank, over all collectives if the longer ones agree as well as the shorter half, else over that half. `None`
 /// where no collective was found on two ranks.
-pub(crate) fn agreement_ns(clocks: &[RankClocks], meetings: &Meetings, at_ns: i64) -> Option<i64> {
+pub(crate) fn agreement_ns(clocks: &[RankClocks], meetings: &Meetings<'_>, at_ns: i64) -> Option<i64> {
     let is_short = shorter_half(meetings.shortest_ns());
     let middles_ns = middles_ns(clocks, meetings, at_ns);
     // One rank after the other: for all at once it would be as many numbers as there are stamps.
     let (mut off, mut short, mut room): (Vec<i64>, Vec<i64>, Room) = Default::default();
+    let mut stamps = meetings::Room::default();
     let (mut all, mut half) = (None, None);
     for (clock, blocks) in clocks.iter().zip(meetings.blocks_by_rank(clocks.len())) {
         off.clear();
         short.clear();
         for (block, place) in blocks {
             let block = meetings.block(block as usize);
-            let ends = block.at.iter().zip(block.left_ns(place as usize));
+            let ends = block.at.iter().zip(block.column(place as usize, &mut stamps).left_ns);
             let first = off.len();
             off.extend(ends.map(|(at, end)| corrected_ns(clock, *end, at_ns).saturating_sub(middles_ns[*at as usize])));
             keep_into(&mut short, &off[first..], block.at.iter().map(|at| is_short[*at as usize]));
@@ -65,15 +66,16 @@ const CORRECTED: RangeInclusive<usize> = 64..=1_024;
 const APART: usize = 9;
 
 /// By meeting, the middle of its corrected ends.
-fn middles_ns(clocks: &[RankClocks], meetings: &Meetings, at_ns: i64) -> Vec<i64> {
+fn middles_ns(clocks: &[RankClocks], meetings: &Meetings<'_>, at_ns: i64) -> Vec<i64> {
     let mut middles_ns = vec![0; meetings.len()];
     // Room for the corrected ends of a run of meetings, member by member, and for those of one.
     let (mut corrected, mut ends): (Vec<i64>, Vec<i64>) = Default::default();
+    let mut stamps = meetings::Room::default();
     for block in meetings.blocks().flat_map(|block| block.in_runs(CORRECTED)) {
         corrected.clear();
         for (place, member) in block.members.iter().enumerate() {
             let clock = &clocks[member.rank()];
-            corrected.extend(block.left_ns(place).iter().map(|end| corrected_ns(clock, *end, at_ns)));
+            corrected.extend(block.column(place, &mut stamps).left_ns.iter().map(|end| corrected_ns(clock, *end, at_ns)));
             corrected.extend([0; APART]);
         }
         for (row, at) in block.at.iter().enumerate() {

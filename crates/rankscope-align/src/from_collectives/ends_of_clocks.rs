@@ -3,15 +3,15 @@
 //! Blocks of meetings are of the same ranks and so of the same clocks. Of a clock of which one rank takes part the ends are that
 //! rank's column as it is; only of several ranks a column is made.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
-use super::meetings::{Block, Meetings};
+use super::meetings::{Block, Meetings, Room};
 use super::sharing::SharedClock;
 use super::ties::{EndPair, Line, median_in};
 
 /// The ends that clocks saw, block by block.
 pub(super) struct Ends<'a> {
-    meetings: &'a Meetings,
+    meetings: &'a Meetings<'a>,
     /// By meeting, how short it was.
     shortest_ns: &'a [i64],
     /// By block, where its clocks stand.
@@ -38,7 +38,7 @@ enum Column {
 }
 
 impl<'a> Ends<'a> {
-    pub(super) fn of(clocks: &[SharedClock], meetings: &'a Meetings) -> Self {
+    pub(super) fn of(clocks: &[SharedClock], meetings: &'a Meetings<'a>) -> Self {
         let ranks = clocks.iter().flat_map(|clock| &clock.ranks).max().map_or(0, |most| most + 1);
         let mut clock_of = vec![0; ranks];
         for (at, clock) in (0..).zip(clocks) {
@@ -54,7 +54,7 @@ impl<'a> Ends<'a> {
             gone_through: Vec::new(),
             marked: vec![0; clocks.len()],
         };
-        let mut by_clock: Vec<(u32, u32)> = Vec::new();
+        let (mut by_clock, mut rooms): (Vec<(u32, u32)>, _) = Default::default();
         for (at, block) in (0..).zip(meetings.blocks()) {
             by_clock.clear();
             by_clock.extend(block.members.iter().zip(0..).map(|(member, place)| (clock_of[member.rank()], place)));
@@ -64,7 +64,7 @@ impl<'a> Ends<'a> {
                 let clock = own[0].0;
                 let column = match own {
                     [(_, only)] => Column::Member(*only),
-                    several => ends.middles(&block, several),
+                    several => ends.middles(block, several, &mut rooms),
                 };
                 ends.of_clock[clock as usize].push((at, (ends.clocks.len() - first) as u32));
                 ends.clocks.push((clock, column));
@@ -76,25 +76,28 @@ impl<'a> Ends<'a> {
     }
 
     /// The column of the middles of several members' ends.
-    fn middles(&mut self, block: &Block<'_>, members: &[(u32, u32)]) -> Column {
+    fn middles(&mut self, block: Block<'_>, members: &[(u32, u32)], (room, ended_ns): &mut (Room, Vec<i64>)) -> Column {
         let first = self.middles_ns.len();
-        let columns: Vec<&[i64]> = members.iter().map(|(_, place)| block.left_ns(*place as usize)).collect();
-        let mut own = Vec::with_capacity(columns.len());
+        let mut own = Vec::with_capacity(members.len());
         self.middles_ns.reserve(block.at.len());
-        for row in 0..block.at.len() {
-            own.clear();
-            own.extend(columns.iter().map(|column| column[row]));
-            // There are two ranks at least.
-            self.middles_ns.push(median_in(&mut own).unwrap_or(0));
+        for block in block.in_runs(MIDDLED) {
+            ended_ns.clear();
+            members.iter().for_each(|(_, place)| ended_ns.extend(block.column(*place as usize, room).left_ns));
+            for row in 0..block.at.len() {
+                own.clear();
+                own.extend(ended_ns[row..].iter().step_by(block.at.len()));
+                // There are two ranks at least.
+                self.middles_ns.push(median_in(&mut own).unwrap_or(0));
+            }
         }
         Column::Middles(first)
     }
 
     /// The ends of the clock at `place` of the block at `block`.
-    fn ended_ns(&self, block: usize, place: usize) -> &[i64] {
+    fn ended_ns<'b>(&'b self, block: usize, place: usize, room: &'b mut Room) -> &'b [i64] {
         let of = self.meetings.block(block);
         match self.clocks[self.places[block].start + place].1 {
-            Column::Member(place) => of.left_ns(place as usize),
+            Column::Member(place) => of.column(place as usize, room).left_ns,
             Column::Middles(first) => &self.middles_ns[first..first + of.at.len()],
         }
     }
@@ -135,7 +138,7 @@ impl<'a> Ends<'a> {
     }
 
     /// The ends that `from`, which is `line` ahead, shares with `to` in such meetings, in the meetings' order.
-    pub(super) fn pairs(&self, from: usize, line: Line, to: usize) -> Vec<EndPair> {
+    pub(super) fn pairs(&self, from: usize, line: Line, to: usize, rooms: &mut [Room; 2]) -> Vec<EndPair> {
         let pair = |at: u32, own_ns: i64, end_ns: i64| EndPair {
             shortest_ns: self.shortest_ns[at as usize],
             at_ns: own_ns.saturating_sub(line.at(own_ns)),
@@ -147,15 +150,24 @@ impl<'a> Ends<'a> {
         };
         let shared: Vec<(usize, usize, usize)> =
             self.led_from(from, to).filter_map(|(block, place)| Some((block, place_of(block)?, place))).collect();
-        let of_block = |(block, own, other): &(usize, usize, usize)| {
-            let columns = self.ended_ns(*block, *own).iter().zip(self.ended_ns(*block, *other));
-            self.meetings.block(*block).at.iter().zip(columns).map(|(at, (own_ns, end_ns))| (*at, *own_ns, *end_ns))
+        let mut of_block = |(block, own, other): &(usize, usize, usize), take: &mut dyn FnMut(u32, i64, i64)| {
+            let [room, other_room] = &mut *rooms;
+            let columns = self.ended_ns(*block, *own, room).iter().zip(self.ended_ns(*block, *other, other_room));
+            self.meetings.block(*block).at.iter().zip(columns).for_each(|(at, (own_ns, end_ns))| take(*at, *own_ns, *end_ns));
         };
+        let mut pairs = Vec::new();
         if let [only] = shared.as_slice() {
-            return of_block(only).map(|(at, own_ns, end_ns)| pair(at, own_ns, end_ns)).collect();
+            pairs.reserve_exact(self.meetings.block(only.0).at.len());
+            of_block(only, &mut |at, own_ns, end_ns| pairs.push(pair(at, own_ns, end_ns)));
+            return pairs;
         }
-        let mut all: Vec<(u32, i64, i64)> = shared.iter().flat_map(of_block).collect();
+        let mut all: Vec<(u32, i64, i64)> = Vec::new();
+        shared.iter().for_each(|shared| of_block(shared, &mut |at, own_ns, end_ns| all.push((at, own_ns, end_ns))));
         all.sort_unstable();
-        all.into_iter().map(|(at, own_ns, end_ns)| pair(at, own_ns, end_ns)).collect()
+        pairs.extend(all.into_iter().map(|(at, own_ns, end_ns)| pair(at, own_ns, end_ns)));
+        pairs
     }
 }
+
+/// Meetings of which the middles of ends are found at a time.
+const MIDDLED: RangeInclusive<usize> = 256..=2_048;

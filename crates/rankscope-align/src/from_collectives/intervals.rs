@@ -10,7 +10,7 @@ use std::ops::Range;
 use rankscope_clock::fit::{Estimator, FitOptions, possible};
 use rankscope_time::{Rate, Span};
 
-use super::meetings::{Block, Meetings};
+use super::meetings::{Block, Column, Meetings, Room};
 use crate::Bounds;
 use crate::pairs::DENSE_RANKS_MAX;
 
@@ -55,10 +55,10 @@ impl Passage {
     /// Looser than all others.
     const NONE: Self = Self { at: u32::MAX, entered_ns: i64::MIN, left_ns: i64::MAX };
 
-    /// Of the meetings of `block`, the one in which the member at `left` left soonest after the one at `entered` had come.
-    fn tightest_of(block: &Block<'_>, entered: usize, left: usize) -> Option<Self> {
+    /// Of the meetings of `block`, the one in which the member of `left` left soonest after the one of `entered` had come.
+    fn tightest_of(block: &Block<'_>, entered: &Column<'_>, left: &Column<'_>) -> Option<Self> {
         let (row, _) = block.tightest(entered, left)?;
-        Some(Self { at: block.at[row], entered_ns: block.entered_ns(entered)[row], left_ns: block.left_ns(left)[row] })
+        Some(Self { at: block.at[row], entered_ns: entered.entered_ns[row], left_ns: left.left_ns[row] })
     }
 
     /// The tighter of the two, the earlier of two that are as tight.
@@ -95,7 +95,7 @@ impl Tightest {
     }
 
     /// Looks at some ranks, each by one of `these`, that have these blocks of `meetings`, and these places among their members.
-    fn look_at(these: &mut [Self], own: &[Vec<(u32, u32)>], meetings: &Meetings) {
+    fn look_at(these: &mut [Self], own: &[Vec<(u32, u32)>], meetings: &Meetings<'_>) {
         these.iter_mut().for_each(Self::forget);
         let length = meetings.len().div_ceil(STRETCHES).max(1);
         let of_rank = |(at, own): (usize, &Vec<(u32, u32)>)| {
@@ -107,9 +107,10 @@ impl Tightest {
         // Stretch by stretch, whose stamps stay in a cache while all of these are compared with them.
         let mut stretches: Vec<((usize, usize), Block<'_>, usize)> = own.iter().enumerate().flat_map(of_rank).collect();
         stretches.sort_by_key(|(stretch, ..)| *stretch);
+        let mut rooms = Default::default();
         for stretch in stretches.chunk_by(|(a, ..), (b, ..)| a == b) {
             let ((_, at), ..) = stretch[0];
-            stretch.iter().for_each(|(_, block, place)| these[at].take_up(block, *place));
+            stretch.iter().for_each(|(_, block, place)| these[at].take_up(block, *place, &mut rooms));
             these[at].end_stretch();
         }
         these.iter_mut().for_each(|one| one.met.sort_unstable());
@@ -123,10 +124,16 @@ impl Tightest {
     }
 
     /// Takes up what the meetings of `block` say of the member at `own` and of those behind it.
-    fn take_up(&mut self, block: &Block<'_>, own: usize) {
-        for other in partners(block, own, self.above.len()) {
-            let found = [(own, other), (other, own)].map(|(entered, left)| Passage::tightest_of(block, entered, left));
-            let rank = block.members[other].rank();
+    fn take_up(&mut self, block: &Block<'_>, own: usize, [room, other_room]: &mut [Room; 2]) {
+        let partners = partners(block, own, self.above.len());
+        if partners.is_empty() {
+            return;
+        }
+        let own = block.column(own, room);
+        for place in partners {
+            let other = block.column(place, other_room);
+            let found = [(&own, &other), (&other, &own)].map(|(entered, left)| Passage::tightest_of(block, entered, left));
+            let rank = block.members[place].rank();
             if found.iter().any(Option::is_some) && self.stretch[rank].iter().all(|known| known.at == u32::MAX) {
                 self.met_in_stretch.push(rank);
             }
@@ -149,7 +156,7 @@ impl Tightest {
 }
 
 /// The intervals at the instant when each rank's clock shows about `shown_ns`, from `meetings` in order of time.
-pub(crate) fn intervals(shown_ns: &[i64], meetings: &Meetings) -> Intervals {
+pub(crate) fn intervals(shown_ns: &[i64], meetings: &Meetings<'_>) -> Intervals {
     let ranks = shown_ns.len();
     let options = FitOptions::usual(Estimator::Band).with_skew_max(DRIFT_MAX);
     let mut direct = Bounds::free(ranks);

@@ -5,19 +5,24 @@
 //! direction, and only where the root is known. A kernel that does not say what it does constrains nobody; its ends may still
 //! agree. Collectives done by copy engines have no kernel, so none of them is here.
 //!
-//! Stamps stand in columns: where the same ranks met again and again, when each of them came, and when it left. How far two ranks' clocks
-//! can be apart is a least difference of two columns, and there are as many of those as pairs of ranks.
+//! Stamps are asked for in columns: where the same ranks met again and again, when each of them came, and when it left. How far two ranks'
+//! clocks can be apart is a least difference of two columns, and there are as many of those as pairs of ranks.
 
 mod block;
 mod building;
+mod stamps;
 
 use std::ops::Range;
 
 use rankscope_collectives::{Group, Instance, Kind, Matched, RankCollectives, Stretch};
 use rankscope_scratch::Slots;
 
-pub(crate) use block::{Block, Meeting, Member};
-use building::{Room, Source, TILE};
+pub(crate) use block::{Block, Column, Meeting, Member};
+use building::{Source, TILE};
+pub(crate) use stamps::Room;
+use stamps::{Stamps, Where, joined};
+
+use crate::pairs::DENSE_RANKS_MAX;
 
 /// One rank's stay in a collective, on its own clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,13 +50,14 @@ impl Stay {
 
 /// All collectives found on more than one rank, numbered in an order that can be chosen.
 #[derive(Debug, Default)]
-pub(crate) struct Meetings {
+pub(crate) struct Meetings<'a> {
+    ranks: &'a [RankCollectives],
     /// Those of the same ranks in the same roles.
-    blocks: Vec<Place>,
+    blocks: Vec<Place<'a>>,
     members: Vec<Member>,
     /// By block the numbers of its meetings, ascending.
     at: Vec<u32>,
-    /// By block and member, when it entered each of them, and when it left.
+    /// Of blocks that are copied, by block and member when it entered each of them, and when it left.
     entered_ns: Slots<i64>,
     left_ns: Slots<i64>,
     /// By number, the block and the row in it.
@@ -62,27 +68,34 @@ pub(crate) struct Meetings {
 
 /// Where the columns of a block stand.
 #[derive(Clone, Debug)]
-struct Place {
+struct Place<'a> {
     members: Range<usize>,
     at: Range<usize>,
-    /// Where the first of its stamps is.
-    cells: usize,
+    stamps: Where<'a>,
     is_tame: bool,
 }
 
 /// All collectives found on more than one rank.
-pub(crate) fn meetings(ranks: &[RankCollectives], matched: &Matched) -> Meetings {
+pub(crate) fn meetings<'a>(ranks: &'a [RankCollectives], matched: &'a Matched) -> Meetings<'a> {
+    // Of few ranks each is compared with all others, and stamps are asked for as often.
+    meetings_by(&OfInstances { ranks, matched, reads_columns: ranks.len() > DENSE_RANKS_MAX })
+}
+
+fn meetings_by<'a>(source: &OfInstances<'a>) -> Meetings<'a> {
+    let OfInstances { ranks, matched, .. } = *source;
     let together: Vec<&Instance> = matched.instances.iter().filter(|instance| instance.members.len() > 1).collect();
     let many = |instance: &&Instance| (instance.group, instance.members.len());
     let alike = together.chunk_by(|a, b| many(a) == many(b)).flat_map(|alike| alike.chunks(TILE));
     let tiles: Vec<&[&Instance]> = alike.collect();
-    Meetings::of(&tiles, &OfInstances { ranks, matched })
+    Meetings::of(&tiles, source, ranks)
 }
 
 /// Instances as they are told by the ranks that took part.
 struct OfInstances<'a> {
     ranks: &'a [RankCollectives],
     matched: &'a Matched,
+    /// Whether what ranks in step did is read in their columns, and not copied.
+    reads_columns: bool,
 }
 
 impl Source for OfInstances<'_> {
@@ -106,26 +119,24 @@ impl Source for OfInstances<'_> {
         Stretch::of(tile.iter().copied()).is_some()
     }
 
-    fn stamps(&self, tile: &[&Instance], place: usize, room: &mut Room, entered_ns: &mut [i64], left_ns: &mut [i64]) {
-        let cells = entered_ns.iter_mut().zip(left_ns);
-        let Room { places, starts_ns, stays_ns } = room;
-        if let Some(stretch) = Stretch::of(tile.iter().copied()) {
-            stretch.places(place, places);
-            self.ranks[stretch.rank(place)].collectives.gather(places, starts_ns, stays_ns);
-            for ((entered_ns, left_ns), (start_ns, stay_ns)) in cells.zip(starts_ns.iter().zip(&*stays_ns)) {
-                *entered_ns = start_ns.cast_signed();
-                *left_ns = start_ns.wrapping_add(*stay_ns).cast_signed();
-            }
-            return;
-        }
-        for ((entered_ns, left_ns), instance) in cells.zip(tile) {
-            let member = instance.members.at(place);
-            (*entered_ns, *left_ns) = self.ranks[member.rank()].collectives.stamps_ns(member.collective());
+    fn in_columns<'b>(&self, tile: &[&'b Instance]) -> Option<Stretch<'b>>
+    where
+        Self: 'b,
+    {
+        self.reads_columns.then(|| Stretch::of(tile.iter().copied())).flatten()
+    }
+
+    fn stamps(&self, tile: &[&Instance], place: usize, room: &mut Room) {
+        match Stretch::of(tile.iter().copied()) {
+            Some(stretch) => room.add(self.ranks, &stretch, place),
+            None => tile.iter().map(|instance| instance.members.at(place)).for_each(|member| {
+                room.add_one(self.ranks[member.rank()].collectives.stamps_ns(member.collective()));
+            }),
         }
     }
 }
 
-impl Meetings {
+impl<'a> Meetings<'a> {
     /// Numbers them by `key`; those of one key stay in order.
     pub(crate) fn sort_by_key<K: Ord>(&mut self, key: impl Fn(&Meeting<'_>) -> K) {
         let mut sorted: Vec<u32> = (0..self.len() as u32).collect();
@@ -142,22 +153,31 @@ impl Meetings {
 
     /// Puts the rows of a block in the order of their numbers.
     fn sort_rows(&mut self, block: usize) {
-        let Place { members, at, cells, .. } = self.blocks[block].clone();
+        let Place { members, at, stamps, .. } = &mut self.blocks[block];
         if self.at[at.clone()].is_sorted() {
             return;
         }
         let mut rows: Vec<usize> = (0..at.len()).collect();
         rows.sort_unstable_by_key(|row| self.at[at.start + row]);
-        let mut column = Vec::with_capacity(rows.len());
-        for stamps in [&mut self.entered_ns, &mut self.left_ns] {
-            for own in stamps[cells..cells + members.len() * rows.len()].chunks_exact_mut(rows.len()) {
-                column.clear();
-                column.extend(rows.iter().map(|row| own[*row]));
-                own.copy_from_slice(&column);
+        match stamps {
+            Where::InColumns(stretches) => {
+                let each = |stretch: &Stretch<'a>| (0..stretch.len()).map(|at| stretch.part(at..at + 1)).collect::<Vec<_>>();
+                let one_by_one: Vec<Stretch<'a>> = stretches.iter().flat_map(each).collect();
+                *stretches = joined(rows.iter().map(|row| one_by_one[*row]));
+            }
+            Where::Copied(cells) => {
+                let mut column = Vec::with_capacity(rows.len());
+                for stamps in [&mut self.entered_ns, &mut self.left_ns] {
+                    for own in stamps[*cells..*cells + members.len() * rows.len()].chunks_exact_mut(rows.len()) {
+                        column.clear();
+                        column.extend(rows.iter().map(|row| own[*row]));
+                        own.copy_from_slice(&column);
+                    }
+                }
             }
         }
         self.at[at.clone()].sort_unstable();
-        for (row, at) in (0..).zip(&self.at[at]) {
+        for (row, at) in (0..).zip(&self.at[at.clone()]) {
             self.order[*at as usize] = (block as u32, row);
         }
     }
@@ -183,21 +203,25 @@ impl Meetings {
         &self.shortest_ns
     }
 
-    fn found_shortest_ns(&self) -> Vec<i64> {
-        let mut shortest_ns = vec![0; self.len()];
-        let mut of_rows = Vec::new();
-        for block in self.blocks() {
+    /// Finds how short each of them was, and which blocks are tame.
+    fn look_through(&mut self) {
+        self.shortest_ns = vec![0; self.len()];
+        let (mut of_rows, mut room) = (Vec::new(), Room::default());
+        for at in 0..self.blocks.len() {
+            let (block, mut is_tame) = (self.block(at), true);
             of_rows.clear();
             of_rows.resize(block.at.len(), i64::MAX);
             for place in 0..block.members.len() {
-                for (shortest, (end, start)) in of_rows.iter_mut().zip(block.left_ns(place).iter().zip(block.entered_ns(place)))
-                {
+                let column = block.column(place, &mut room);
+                is_tame &= column.is_tame();
+                for (shortest, (end, start)) in of_rows.iter_mut().zip(column.left_ns.iter().zip(column.entered_ns)) {
                     *shortest = (*shortest).min(end.saturating_sub(*start));
                 }
             }
-            block.at.iter().zip(&of_rows).for_each(|(at, shortest)| shortest_ns[*at as usize] = *shortest);
+            let Place { at, is_tame: found, .. } = &mut self.blocks[at];
+            *found = is_tame;
+            self.at[at.clone()].iter().zip(&of_rows).for_each(|(at, shortest)| self.shortest_ns[*at as usize] = *shortest);
         }
-        shortest_ns
     }
 
     /// All blocks.
@@ -216,16 +240,16 @@ impl Meetings {
 
     /// The block at this place.
     pub(crate) fn block(&self, at: usize) -> Block<'_> {
-        let Place { members, at, cells, is_tame } = &self.blocks[at];
-        let cells = *cells..cells + members.len() * at.len();
-        Block {
-            members: &self.members[members.clone()],
-            at: &self.at[at.clone()],
-            entered_ns: &self.entered_ns[cells.clone()],
-            left_ns: &self.left_ns[cells],
-            apart: at.len(),
-            is_tame: *is_tame,
-        }
+        let Place { members, at, stamps, is_tame } = &self.blocks[at];
+        let stamps = match stamps {
+            Where::InColumns(stretches) => Stamps::InColumns { ranks: self.ranks, stretches, skipped: 0 },
+            Where::Copied(cells) => {
+                let cells = *cells..*cells + members.len() * at.len();
+                let (entered_ns, left_ns) = (&self.entered_ns[cells.clone()], &self.left_ns[cells]);
+                Stamps::Copied { entered_ns, left_ns, apart: at.len() }
+            }
+        };
+        Block { members: &self.members[members.clone()], at: &self.at[at.clone()], stamps, is_tame: *is_tame }
     }
 }
 

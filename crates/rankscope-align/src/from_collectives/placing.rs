@@ -7,7 +7,7 @@
 use std::ops::RangeInclusive;
 
 use super::intervals::{Intervals, partners};
-use super::meetings::Meetings;
+use super::meetings::{Meetings, Room};
 use super::sharing::SharedClock;
 use super::ties::{Line, gained_in_own_ns, gained_ns};
 use crate::bounds::Placing;
@@ -29,7 +29,7 @@ impl Choice {
 
 /// The lines of `clocks` at `at_ns`, moved as far as the constraints of `meetings` force them; where lines of these slopes break
 /// one anywhere, as far as `intervals` do at that instant.
-pub(crate) fn chosen(clocks: &[SharedClock], meetings: &Meetings, at_ns: i64, intervals: &Intervals) -> Choice {
+pub(crate) fn chosen(clocks: &[SharedClock], meetings: &Meetings<'_>, at_ns: i64, intervals: &Intervals) -> Choice {
     let possible_ppb = &intervals.drift_ppb;
     let wanted = clocks.iter().map(|clock| within(clock.line.drift_ppb, clock, possible_ppb)).collect();
     let middles = clocks.iter().map(|clock| {
@@ -94,7 +94,7 @@ fn within(drift_ppb: i64, clock: &SharedClock, possible_ppb: &[Option<(f64, f64)
 const LEVELLED: RangeInclusive<usize> = 256..=2_048;
 
 /// The constraints between clocks that are freed of their drifts.
-fn level_bounds(clocks: &[SharedClock], lines: &[Line], meetings: &Meetings, at_ns: i64, ranks: usize) -> Bounds {
+fn level_bounds(clocks: &[SharedClock], lines: &[Line], meetings: &Meetings<'_>, at_ns: i64, ranks: usize) -> Bounds {
     let mut clock_of = vec![(0, 0); ranks];
     for (clock, line) in clocks.iter().zip(lines) {
         let shown_ns = at_ns.saturating_add(line.at(at_ns));
@@ -105,22 +105,25 @@ fn level_bounds(clocks: &[SharedClock], lines: &[Line], meetings: &Meetings, at_
         stamp_ns.saturating_sub(gained_in_own_ns(drift_ppb, stamp_ns.saturating_sub(shown_ns)))
     };
     let mut bounds = Bounds::free(ranks);
-    let (mut entered_ns, mut left_ns) = (Vec::new(), Vec::new());
+    let (mut entered_ns, mut left_ns, mut rooms): (Vec<i64>, Vec<i64>, [Room; 2]) = Default::default();
     for block in meetings.blocks().flat_map(|block| block.in_runs(LEVELLED)) {
         // Once for each stamp: there are as many pairs as the square of them.
         entered_ns.clear();
         left_ns.clear();
         for (place, rank) in block.members.iter().map(|member| member.rank()).enumerate() {
-            entered_ns.extend(block.entered_ns(place).iter().map(|ns| level(rank, *ns)));
-            left_ns.extend(block.left_ns(place).iter().map(|ns| level(rank, *ns)));
+            let column = block.column(place, &mut rooms[0]);
+            entered_ns.extend(column.entered_ns.iter().map(|ns| level(rank, *ns)));
+            left_ns.extend(column.left_ns.iter().map(|ns| level(rank, *ns)));
         }
         let block = block.with_stamps(&entered_ns, &left_ns);
+        let [room, other_room] = &mut rooms;
         for own in 0..block.members.len() {
+            let column = block.column(own, room);
             for other in partners(&block, own, ranks) {
-                for (entered, left) in [(own, other), (other, own)] {
-                    let most_ns = block.tightest_ns(entered, left);
-                    bounds.at_most(block.members[entered].rank(), block.members[left].rank(), most_ns);
-                }
+                let [own, theirs] = [own, other].map(|place| block.members[place].rank());
+                let other = block.column(other, other_room);
+                bounds.at_most(own, theirs, block.tightest_ns(&column, &other));
+                bounds.at_most(theirs, own, block.tightest_ns(&other, &column));
             }
         }
     }
@@ -194,7 +197,7 @@ mod tests {
                 let (own, other) = (START_NS + at, |ns: i64| theirs_ns(at + ns));
                 vec![Stay::of(0, own + first, own + stays_ns), Stay::of(1, other(second), other(*stays_ns))]
             };
-            let meetings: Meetings = together.iter().map(meeting).collect();
+            let meetings: Meetings<'_> = together.iter().map(meeting).collect();
             let mut clocks = by_host(&[None, None]);
             clocks[1].line = Line { center_ns: START_NS, offset_ns: offset_ns + wrong_ns, drift_ppb };
             let range = Some((-200_000.0, 200_000.0));

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::homes::Homes;
-use super::meetings::Meetings;
+use super::meetings::{Meetings, Room};
 use super::passages::{Passage, Passages};
 use super::ties::{ENDS_MIN, Line, Tie};
 
@@ -56,11 +56,12 @@ impl SharedClock {
 }
 
 /// Whether the stamps of the `chosen` ranks, as they are, keep every cause before its effect.
-pub(crate) fn equal_clocks_fit(meetings: &Meetings, chosen: impl Fn(usize) -> bool) -> bool {
+pub(crate) fn equal_clocks_fit(meetings: &Meetings<'_>, chosen: impl Fn(usize) -> bool) -> bool {
+    let mut room = Room::default();
     meetings.blocks().all(|block| {
         let mut passage = Passage::free(block.at.len());
         let members = (0..block.members.len()).filter(|place| chosen(block.members[*place].rank()));
-        members.for_each(|place| passage.take_up(&block, place));
+        members.for_each(|place| passage.take_up(&block.column(place, &mut room)));
         passage.fits(&passage)
     })
 }
@@ -99,12 +100,12 @@ pub(crate) fn by_host(hosts: &[Option<&str>]) -> Vec<SharedClock> {
 
 /// Puts together what is of unknown hosts and cannot be told apart, each with the first that it may share a clock with. A clock
 /// that stays by itself keeps its line.
-pub(crate) fn merged(clocks: Vec<SharedClock>, meetings: &Meetings) -> Vec<SharedClock> {
+pub(crate) fn merged(clocks: Vec<SharedClock>, meetings: &Meetings<'_>) -> Vec<SharedClock> {
     if clocks.iter().filter(|clock| !clock.is_host).count() < 2 {
         return clocks;
     }
     let blocks = meetings.blocks_by_rank(clocks.iter().flat_map(|clock| &clock.ranks).max().map_or(0, |most| most + 1));
-    let mut homes = Homes::of(&clocks);
+    let (mut homes, mut rooms) = (Homes::of(&clocks), Default::default());
     let mut together: Vec<(SharedClock, Vec<usize>, Passages)> = Vec::new();
     for clock in clocks {
         if clock.is_host {
@@ -112,15 +113,15 @@ pub(crate) fn merged(clocks: Vec<SharedClock>, meetings: &Meetings) -> Vec<Share
             continue;
         }
         let mut own = Passages::default();
-        clock.ranks.iter().for_each(|rank| own.join(Passages::of_rank(&blocks[*rank]), meetings));
+        clock.ranks.iter().for_each(|rank| own.join(Passages::of_rank(&blocks[*rank]), meetings, &mut rooms));
         let home = homes.near(&clock).into_iter().find(|home| {
             let (first, _, theirs) = &together[*home];
-            first.may_be(&clock) && theirs.fit(&own, meetings)
+            first.may_be(&clock) && theirs.fit(&own, meetings, &mut rooms)
         });
         match home {
             Some(home) => {
                 together[home].1.extend(&clock.ranks);
-                together[home].2.join(own, meetings);
+                together[home].2.join(own, meetings, &mut rooms);
             }
             None => {
                 homes.add(&clock, together.len());
@@ -142,7 +143,7 @@ mod tests {
     use super::*;
 
     /// As `merged`, by looking through all meetings for every pair of clocks.
-    fn merged_slowly(clocks: &[SharedClock], meetings: &Meetings) -> Vec<Vec<usize>> {
+    fn merged_slowly(clocks: &[SharedClock], meetings: &Meetings<'_>) -> Vec<Vec<usize>> {
         let mut together: Vec<(&SharedClock, Vec<usize>)> = Vec::new();
         for clock in clocks {
             let fits =
@@ -155,7 +156,7 @@ mod tests {
         together.into_iter().map(|(_, ranks)| ranks).collect()
     }
 
-    fn meetings() -> impl Strategy<Value = Meetings> {
+    fn meetings() -> impl Strategy<Value = Meetings<'static>> {
         let stay = (any::<bool>(), 0i64..400, 200i64..600, any::<bool>(), any::<bool>());
         prop::collection::vec(prop::collection::vec(stay, 9), 1..12).prop_map(|all| {
             let of_rank = |(rank, (is_there, start_ns, end_ns, is_needed, needs)): (usize, (bool, i64, i64, bool, bool))| {

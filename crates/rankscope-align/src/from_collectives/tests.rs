@@ -60,7 +60,7 @@ impl Layout {
         (0..self.ranks()).map(clock).collect()
     }
 
-    fn meetings(self, steps: usize, clocks: &[impl Fn(i64) -> i64], rng: &mut Rng) -> Meetings {
+    fn meetings(self, steps: usize, clocks: &[impl Fn(i64) -> i64], rng: &mut Rng) -> Meetings<'static> {
         let mut now_ns = START_NS;
         let mut meetings = Vec::new();
         for together in (0..steps).flat_map(|_| self.step()) {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 
 use super::ends_of_clocks::Ends;
-use super::meetings::Meetings;
+use super::meetings::{self, Meetings};
 use super::sharing::SharedClock;
 use super::ties::{ENDS_MIN, Line, Room, Tie, tie};
 use crate::{Bound, Bounds};
@@ -17,10 +17,10 @@ pub(crate) type KnownTies = FxHashMap<(usize, usize, Line), Option<Tie>>;
 /// Gives every clock its line: from the first clock along the collectives that they share, nearest first. Clocks that share none
 /// with it, not even through others, are tied to the first of their own. Where `bounds` are given, ends that are noisier than
 /// those are wide are not believed. Ties that are `known` are not looked for again.
-pub(crate) fn tie_all(clocks: &mut [SharedClock], meetings: &Meetings, bounds: Option<&Bounds>, known: &mut KnownTies) {
+pub(crate) fn tie_all(clocks: &mut [SharedClock], meetings: &Meetings<'_>, bounds: Option<&Bounds>, known: &mut KnownTies) {
     let mut ends = Ends::of(clocks, meetings);
     let mut reached = vec![false; clocks.len()];
-    let mut room = Room::default();
+    let (mut room, mut rooms): (Room, [meetings::Room; 2]) = Default::default();
     for root in 0..clocks.len() {
         let mut frontier = VecDeque::from_iter((!reached[root]).then_some(root));
         reached[root] = true;
@@ -28,7 +28,8 @@ pub(crate) fn tie_all(clocks: &mut [SharedClock], meetings: &Meetings, bounds: O
             ends.go_through(from);
             for to in ends.shared(from, &reached) {
                 let line = clocks[from].line;
-                let found = *known.entry((from, to, line)).or_insert_with(|| tie(ends.pairs(from, line, to), &mut room));
+                let found =
+                    *known.entry((from, to, line)).or_insert_with(|| tie(ends.pairs(from, line, to, &mut rooms), &mut room));
                 let Some(tie) = found else { continue };
                 let bound = bounds.map(|bounds| bounds.between(clocks[from].ranks[0], clocks[to].ranks[0]));
                 let line = line.then(&bound.map_or(tie.line, |bound| believed(&tie, bound)));
@@ -66,7 +67,8 @@ mod tests {
             Stay::of(rank, end_ns - 500, end_ns)
         };
         let pair = |first: usize, at_ns: i64| vec![stay(first, at_ns), stay(first + 1, at_ns)];
-        let meetings: Meetings = (0..40).flat_map(|at| [0, 1, 2, 4, 5, 6].map(|first| pair(first, at * 1_000_000))).collect();
+        let meetings: Meetings<'_> =
+            (0..40).flat_map(|at| [0, 1, 2, 4, 5, 6].map(|first| pair(first, at * 1_000_000))).collect();
         let mut clocks = by_host(&[None; 8]);
         tie_all(&mut clocks, &meetings, None, &mut KnownTies::default());
         let ahead: Vec<i64> = clocks.iter().map(|clock| clock.line.offset_ns).collect();

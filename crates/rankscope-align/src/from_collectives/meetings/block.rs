@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use multiversion::multiversion;
 
 use super::Stay;
+use super::stamps::{Room, Stamps};
 
 /// A rank, and what the others have to do with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -28,12 +29,17 @@ pub(crate) struct Block<'a> {
     pub(crate) members: &'a [Member],
     /// The numbers of the meetings, ascending.
     pub(crate) at: &'a [u32],
-    /// From the first meeting of the first member on, and how far apart those of two members are.
-    pub(super) entered_ns: &'a [i64],
-    pub(super) left_ns: &'a [i64],
-    pub(super) apart: usize,
+    pub(super) stamps: Stamps<'a>,
     /// Whether all stamps are so far from the edges of time that every difference fits.
     pub(super) is_tame: bool,
+}
+
+/// When a member entered each meeting of a block, and when it left.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Column<'a> {
+    member: Member,
+    pub(crate) entered_ns: &'a [i64],
+    pub(crate) left_ns: &'a [i64],
 }
 
 /// Stamps of all members of a run of meetings that there is room for.
@@ -57,13 +63,9 @@ impl<'a> Meeting<'a> {
     /// Ascending in rank.
     pub(crate) fn stays(&self) -> impl Iterator<Item = Stay> + use<'a> {
         let Self { block, row } = *self;
-        let cells = (row..).step_by(block.apart);
-        block.members.iter().zip(cells).map(move |(member, cell)| Stay {
-            rank: member.rank,
-            start_ns: block.entered_ns[cell],
-            end_ns: block.left_ns[cell],
-            is_needed: member.is_needed,
-            needs: member.needs,
+        block.members.iter().enumerate().map(move |(place, member)| {
+            let (start_ns, end_ns) = block.stamps.one(place, row);
+            Stay { rank: member.rank, start_ns, end_ns, is_needed: member.is_needed, needs: member.needs }
         })
     }
 
@@ -97,10 +99,7 @@ impl<'a> Block<'a> {
         std::iter::from_fn(move || {
             let count = Some(count(&rest)).filter(|count| *count > 0)?;
             let own = Self { at: &rest.at[..count], ..rest };
-            // Of the last member nothing stands behind its last row.
-            let behind = |stamps: &'a [i64]| &stamps[count.min(stamps.len())..];
-            let (entered_ns, left_ns) = (behind(rest.entered_ns), behind(rest.left_ns));
-            rest = Self { at: &rest.at[count..], entered_ns, left_ns, ..rest };
+            rest = Self { at: &rest.at[count..], stamps: rest.stamps.behind(count), ..rest };
             Some(own)
         })
     }
@@ -108,63 +107,54 @@ impl<'a> Block<'a> {
     /// The same with other stamps, those of one member behind those of the one before.
     pub(crate) fn with_stamps(self, entered_ns: &'a [i64], left_ns: &'a [i64]) -> Self {
         let is_tame = are_tame(entered_ns) && are_tame(left_ns);
-        Self { entered_ns, left_ns, apart: self.at.len(), is_tame, ..self }
+        Self { stamps: Stamps::Copied { entered_ns, left_ns, apart: self.at.len() }, is_tame, ..self }
     }
 
-    /// When the member at `place` entered, if anybody needs it.
-    pub(crate) fn needed_since(&self, place: usize) -> Option<&'a [i64]> {
-        self.members[place].is_needed.then(|| self.entered_ns(place))
+    /// What the member at `place` did. `room` is for what has to be read.
+    pub(crate) fn column<'b>(&self, place: usize, room: &'b mut Room) -> Column<'b>
+    where
+        'a: 'b,
+    {
+        let (entered_ns, left_ns) = self.stamps.of_member(place, self.at.len(), room);
+        Column { member: self.members[place], entered_ns, left_ns }
     }
 
-    /// When it left, if it needs anybody.
-    pub(crate) fn needing_until(&self, place: usize) -> Option<&'a [i64]> {
-        self.members[place].needs.then(|| self.left_ns(place))
-    }
-
-    /// When the member at `place` entered each of the meetings.
-    pub(crate) fn entered_ns(&self, place: usize) -> &'a [i64] {
-        told(&self.entered_ns[place * self.apart..][..self.at.len()])
-    }
-
-    /// When it left.
-    pub(crate) fn left_ns(&self, place: usize) -> &'a [i64] {
-        told(&self.left_ns[place * self.apart..][..self.at.len()])
-    }
-
-    /// The row of the meeting that the member at `left` left soonest after the one at `entered` had come, and how soon; the first of
+    /// The row of the meeting that the member of `left` left soonest after the one of `entered` had come, and how soon; the first of
     /// several. `None` where the one need not wait for the other, and where it is as long as time lasts.
-    pub(crate) fn tightest(&self, entered: usize, left: usize) -> Option<(usize, i64)> {
-        let (entered_ns, left_ns) = self.passage(entered, left)?;
+    pub(crate) fn tightest(&self, entered: &Column<'_>, left: &Column<'_>) -> Option<(usize, i64)> {
+        let (entered_ns, left_ns) = (entered.needed_since()?, left.needing_until()?);
         if self.is_tame { place_tame(left_ns, entered_ns) } else { place(left_ns, entered_ns, i64::saturating_sub) }
     }
 
     /// The same without the row.
-    pub(crate) fn tightest_ns(&self, entered: usize, left: usize) -> Option<i64> {
-        let (entered_ns, left_ns) = self.passage(entered, left)?;
+    pub(crate) fn tightest_ns(&self, entered: &Column<'_>, left: &Column<'_>) -> Option<i64> {
+        let (entered_ns, left_ns) = (entered.needed_since()?, left.needing_until()?);
         let least_ns =
             if self.is_tame { least_tame(left_ns, entered_ns) } else { least(left_ns, entered_ns, i64::saturating_sub) };
         Some(least_ns).filter(|least_ns| *least_ns < i64::MAX)
     }
+}
 
-    /// When the member at `entered` entered and the one at `left` left, where that one has to wait for it.
-    fn passage(&self, entered: usize, left: usize) -> Option<(&'a [i64], &'a [i64])> {
-        Some((self.needed_since(entered)?, self.needing_until(left)?))
+impl<'a> Column<'a> {
+    /// When it entered, if anybody needs it.
+    pub(crate) fn needed_since(&self) -> Option<&'a [i64]> {
+        self.member.is_needed.then_some(self.entered_ns)
+    }
+
+    /// When it left, if it needs anybody.
+    pub(crate) fn needing_until(&self) -> Option<&'a [i64]> {
+        self.member.needs.then_some(self.left_ns)
+    }
+
+    /// Whether all of it is so far from the edges of time that every difference fits.
+    pub(super) fn is_tame(&self) -> bool {
+        are_tame(self.entered_ns) && are_tame(self.left_ns)
     }
 }
 
-/// The same stamps, which are about to be read.
-fn told(stamps_ns: &[i64]) -> &[i64] {
-    rankscope_scratch::read(size_of_val(stamps_ns));
-    stamps_ns
+fn are_tame(stamps_ns: &[i64]) -> bool {
+    stamps_ns.iter().fold(0, |most, ns| most.max(ns.unsigned_abs())) < TAME_NS
 }
-
-pub(super) fn are_tame(stamps_ns: &[i64]) -> bool {
-    let most = |own: &[i64]| told(own).iter().fold(0, |most, ns| most.max(ns.unsigned_abs()));
-    stamps_ns.chunks(TOLD_AT_ONCE).all(|own| most(own) < TAME_NS)
-}
-
-/// Stamps that are gone through at once where there are any number.
-const TOLD_AT_ONCE: usize = 1 << 20;
 
 /// A least difference is first known to lie within so many rows.
 const RUN: usize = 64;

@@ -1,14 +1,15 @@
 //! Meetings out of instances: which blocks there are, and each stamp in its column.
 //!
-//! Two ways through all stamps, one to find the blocks and one to fill them, as nothing is to be there twice. Instances one after the
-//! other are mostly of the same ranks; so a few are taken together and gone through rank by rank, because a rank's stamps lie beside
-//! each other and those of an instance do not.
+//! Two ways through all instances, one to find the blocks and one to fill those that are copied, as nothing is to be there twice. Instances
+//! one after the other are mostly of the same ranks; so a few are taken together and gone through rank by rank, because a rank's stamps lie
+//! beside each other and those of an instance do not.
 
+use rankscope_collectives::{RankCollectives, Stretch};
 use rankscope_scratch::Slots;
 use rustc_hash::FxHashMap;
 
-use super::block::are_tame;
-use super::{Meetings, Member, Place};
+use super::stamps::join;
+use super::{Meetings, Member, Place, Room, Where};
 
 /// Meetings that are gone through at a time, member by member: the stamps of a member lie together, those of a meeting do not.
 pub(super) const TILE: usize = 64;
@@ -29,16 +30,13 @@ pub(super) trait Source {
     /// Whether the stamps of each member in the meetings of `tile` lie together, too.
     fn is_in_step(&self, tile: &[Self::Meeting<'_>]) -> bool;
 
-    /// When the one at `place` entered each meeting of `tile`, and when it left.
-    fn stamps(&self, tile: &[Self::Meeting<'_>], place: usize, room: &mut Room, entered_ns: &mut [i64], left_ns: &mut [i64]);
-}
+    /// Where they are in the ranks' columns, if they are to be read there.
+    fn in_columns<'b>(&self, tile: &[Self::Meeting<'b>]) -> Option<Stretch<'b>>
+    where
+        Self: 'b;
 
-/// Room for the stays of one rank in the meetings of a tile.
-#[derive(Default)]
-pub(super) struct Room {
-    pub(super) places: Vec<u64>,
-    pub(super) starts_ns: Vec<u64>,
-    pub(super) stays_ns: Vec<u64>,
+    /// Adds to `room` when the one at `place` entered each meeting of `tile`, and when it left.
+    fn stamps(&self, tile: &[Self::Meeting<'_>], place: usize, room: &mut Room);
 }
 
 /// Which blocks the meetings of a tile are of.
@@ -49,30 +47,35 @@ enum Tile {
     Mixed,
 }
 
-impl Meetings {
-    /// Those in `tiles`, in their order, as `source` tells of them. Meetings of a tile have as many members as each other.
-    pub(super) fn of<'b, S: Source>(tiles: &[&[S::Meeting<'b>]], source: &'b S) -> Self {
-        let mut meetings = Self::default();
+impl<'a> Meetings<'a> {
+    /// Those in `tiles`, in their order, as `source` tells of them, which are of `ranks`. Meetings of a tile have as many members as each
+    /// other.
+    pub(super) fn of<S: Source + 'a>(tiles: &[&[S::Meeting<'a>]], source: &S, ranks: &'a [RankCollectives]) -> Self {
+        let mut meetings = Self { ranks, ..Self::default() };
         let mut known = Known::default();
         meetings.order.reserve_exact(tiles.iter().map(|tile| tile.len()).sum());
         let mut kinds = Vec::with_capacity(tiles.len());
         for tile in tiles {
             let Some(first) = tile.first() else { continue };
-            known.key.clear();
+            known.key.members.clear();
             let is_uniform = (0..source.members(first)).all(|place| {
                 let own = source.member(first, place);
-                known.key.push(own);
+                known.key.members.push(own);
                 tile[1..].iter().all(|other| source.member(other, place) == own)
             });
             if is_uniform {
+                let stretch = source.in_columns(tile);
+                known.key.lane = stretch.map(|stretch| stretch.lane());
                 let block = known.block();
+                stretch.into_iter().for_each(|stretch| join(&mut known.stretches[block as usize], stretch));
                 tile.iter().for_each(|_| meetings.order.push(known.row(block)));
                 kinds.push(Tile::Of(block));
                 continue;
             }
+            known.key.lane = None;
             for one in *tile {
-                known.key.clear();
-                known.key.extend((0..source.members(one)).map(|place| source.member(one, place)));
+                known.key.members.clear();
+                known.key.members.extend((0..source.members(one)).map(|place| source.member(one, place)));
                 let block = known.block();
                 meetings.order.push(known.row(block));
             }
@@ -80,26 +83,30 @@ impl Meetings {
         }
         meetings.lay_out(known);
         meetings.put_all(tiles, &kinds, source);
-        for place in &mut meetings.blocks {
-            let cells = place.cells..place.cells + place.members.len() * place.at.len();
-            place.is_tame = are_tame(&meetings.entered_ns[cells.clone()]) && are_tame(&meetings.left_ns[cells]);
-        }
-        meetings.shortest_ns = meetings.found_shortest_ns();
+        meetings.look_through();
         meetings
     }
 
     /// Makes room for the blocks that are known.
-    fn lay_out(&mut self, known: Known) {
-        let mut blocks: Vec<(Vec<Member>, u32)> = known.blocks.into_iter().collect();
+    fn lay_out(&mut self, known: Known<'a>) {
+        let mut blocks: Vec<(Key, u32)> = known.blocks.into_iter().collect();
         blocks.sort_unstable_by_key(|(_, block)| *block);
         let mut cells = 0;
-        for ((members, _), count) in blocks.into_iter().zip(known.counts) {
+        for ((Key { members, .. }, _), (count, stretches)) in
+            blocks.into_iter().zip(known.counts.into_iter().zip(known.stretches))
+        {
             let (first, at) = (self.members.len(), self.at.len());
             self.members.extend(members);
             self.at.resize(at + count as usize, 0);
-            let place = Place { members: first..self.members.len(), at: at..self.at.len(), cells, is_tame: false };
-            cells += place.members.len() * place.at.len();
-            self.blocks.push(place);
+            let (members, at) = (first..self.members.len(), at..self.at.len());
+            let stamps = if !stretches.is_empty() && at.len() >= READ_MIN {
+                Where::InColumns(stretches)
+            } else {
+                let from = cells;
+                cells += members.len() * at.len();
+                Where::Copied(from)
+            };
+            self.blocks.push(Place { members, at, stamps, is_tame: false });
         }
         self.entered_ns = Slots::zeroed(cells);
         self.left_ns = Slots::zeroed(cells);
@@ -107,7 +114,7 @@ impl Meetings {
 
     /// Puts the stays of the meetings in `tiles`, which are of these `kinds`, where they belong.
     fn put_all<S: Source>(&mut self, tiles: &[&[S::Meeting<'_>]], kinds: &[Tile], source: &S) {
-        let (mut at, mut room) = (0, Columns::default());
+        let (mut at, mut room) = (0, Room::default());
         let mut rest: Vec<_> = tiles.iter().copied().filter(|tile| !tile.is_empty()).zip(kinds).collect();
         rest.reverse();
         while let Some((tile, kind)) = rest.pop() {
@@ -130,22 +137,17 @@ impl Meetings {
     }
 
     /// Puts the stays of the meetings in `tiles`, which are numbered from `at` on, where they belong in `block`.
-    fn put<S: Source>(&mut self, at: usize, block: u32, tiles: &[&[S::Meeting<'_>]], source: &S, columns: &mut Columns) {
-        let count = tiles.iter().map(|tile| tile.len()).sum();
+    fn put<S: Source>(&mut self, at: usize, block: u32, tiles: &[&[S::Meeting<'_>]], source: &S, room: &mut Room) {
+        let count: usize = tiles.iter().map(|tile| tile.len()).sum();
         let place = &self.blocks[block as usize];
         let (apart, row) = (place.at.len(), self.order[at].1 as usize);
         self.at[place.at.start + row..][..count].iter_mut().zip(at as u32..).for_each(|(own, at)| *own = at);
-        let Columns { room, entered_ns, left_ns } = columns;
-        entered_ns.resize(count, 0);
-        left_ns.resize(count, 0);
+        let Where::Copied(cells) = place.stamps else { return };
         for member in 0..place.members.len() {
-            let mut from = 0;
-            for tile in tiles {
-                let own = from..from + tile.len();
-                source.stamps(tile, member, room, &mut entered_ns[own.clone()], &mut left_ns[own.clone()]);
-                from = own.end;
-            }
-            let first = place.cells + member * apart + row;
+            room.clear();
+            tiles.iter().for_each(|tile| source.stamps(tile, member, room));
+            let (entered_ns, left_ns) = room.stamps_ns();
+            let first = cells + member * apart + row;
             self.entered_ns.put(first, entered_ns);
             self.left_ns.put(first, left_ns);
         }
@@ -155,32 +157,38 @@ impl Meetings {
 /// Tiles that are put at once, at most, where ranks are in step: a few pages of each member.
 const TILES: usize = 64;
 
-/// Stamps of one member, before they are put.
-#[derive(Default)]
-struct Columns {
-    room: Room,
-    entered_ns: Vec<i64>,
-    left_ns: Vec<i64>,
-}
+/// Meetings of a block that are read in the ranks' columns, at least: to look a column up takes as long as to read some tens of numbers.
+const READ_MIN: usize = 64;
 
 /// Blocks as they are found.
 #[derive(Default)]
-struct Known {
-    /// By their members, their numbers.
-    blocks: FxHashMap<Vec<Member>, u32>,
+struct Known<'a> {
+    /// Their numbers.
+    blocks: FxHashMap<Key, u32>,
     /// How many meetings each has so far.
     counts: Vec<u32>,
-    /// The members that are looked for.
-    key: Vec<Member>,
+    /// Where those are in the ranks' columns, if they may be read there.
+    stretches: Vec<Vec<Stretch<'a>>>,
+    /// The block that is looked for.
+    key: Key,
 }
 
-impl Known {
-    /// The block of the members that are looked for.
+/// What the meetings of a block have in common.
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+struct Key {
+    members: Vec<Member>,
+    /// The ranks' step that they are in, if they may be read in their columns: those of one lane follow each other there.
+    lane: Option<usize>,
+}
+
+impl Known<'_> {
+    /// The block that is looked for.
     fn block(&mut self) -> u32 {
         let known = self.blocks.get(&self.key).copied();
         known.unwrap_or_else(|| {
             self.blocks.insert(self.key.clone(), self.counts.len() as u32);
             self.counts.push(0);
+            self.stretches.push(Vec::new());
             self.counts.len() as u32 - 1
         })
     }
@@ -213,19 +221,21 @@ impl Source for Listed {
         true
     }
 
-    fn stamps(&self, tile: &[Vec<super::Stay>], place: usize, _: &mut Room, entered_ns: &mut [i64], left_ns: &mut [i64]) {
-        for ((stays, entered_ns), left_ns) in tile.iter().zip(entered_ns).zip(left_ns) {
-            (*entered_ns, *left_ns) = (stays[place].start_ns, stays[place].end_ns);
-        }
+    fn in_columns<'b>(&self, _: &[Vec<super::Stay>]) -> Option<Stretch<'b>> {
+        None
+    }
+
+    fn stamps(&self, tile: &[Vec<super::Stay>], place: usize, room: &mut Room) {
+        tile.iter().for_each(|stays| room.add_one((stays[place].start_ns, stays[place].end_ns)));
     }
 }
 
 #[cfg(test)]
-impl FromIterator<Vec<super::Stay>> for Meetings {
+impl FromIterator<Vec<super::Stay>> for Meetings<'_> {
     fn from_iter<I: IntoIterator<Item = Vec<super::Stay>>>(meetings: I) -> Self {
         let meetings: Vec<Vec<super::Stay>> = meetings.into_iter().collect();
         let tiles: Vec<&[Vec<super::Stay>]> =
             meetings.chunk_by(|a, b| a.len() == b.len()).flat_map(|alike| alike.chunks(TILE)).collect();
-        Self::of(&tiles, &Listed)
+        Self::of(&tiles, &Listed, &[])
     }
 }
