@@ -37,7 +37,7 @@ pub(crate) struct Intervals {
 }
 
 /// Of the members of a block of `ranks` ranks' meetings, those that say something of the one at `place` and stand behind it.
-pub(crate) fn partners(block: &Block<'_>, place: usize, ranks: usize) -> Range<usize> {
+fn partners(block: &Block<'_>, place: usize, ranks: usize) -> Range<usize> {
     // Of many ranks only the first of a group says something of those behind it.
     let says_something = place == 0 || ranks <= PAIRED_RANKS_MAX;
     place + 1..if says_something { block.members.len() } else { place + 1 }
@@ -57,7 +57,7 @@ impl Passage {
 
     /// Of the meetings of `block`, the one in which the member of `left` left soonest after the one of `entered` had come.
     fn tightest_of(block: &Block<'_>, entered: &Column<'_>, left: &Column<'_>) -> Option<Self> {
-        let (row, _) = block.tightest(entered, left)?;
+        let (row, _) = entered.tightest(left)?;
         Some(Self { at: block.at[row], entered_ns: entered.entered_ns[row], left_ns: left.left_ns[row] })
     }
 

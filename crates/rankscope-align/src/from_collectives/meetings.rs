@@ -17,7 +17,8 @@ use std::ops::Range;
 use rankscope_collectives::{Group, Instance, Kind, Matched, RankCollectives, Stretch};
 use rankscope_scratch::Slots;
 
-pub(crate) use block::{Block, Column, Meeting, Member};
+use block::are_tame;
+pub(crate) use block::{Block, Column, Meeting, Member, Moved};
 use building::{Source, TILE};
 pub(crate) use stamps::Room;
 use stamps::{Stamps, Where, joined};
@@ -213,7 +214,7 @@ impl<'a> Meetings<'a> {
             of_rows.resize(block.at.len(), i64::MAX);
             for place in 0..block.members.len() {
                 let column = block.column(place, &mut room);
-                is_tame &= column.is_tame();
+                is_tame &= are_tame(&column);
                 for (shortest, (end, start)) in of_rows.iter_mut().zip(column.left_ns.iter().zip(column.entered_ns)) {
                     *shortest = (*shortest).min(end.saturating_sub(*start));
                 }

@@ -56,17 +56,12 @@ pub(super) fn of_key(key: i64) -> f64 {
 /// What stands at two places, which are one or follow each other.
 fn pair_at(numbers: &[i64], (lower, upper): (usize, usize), room: &mut Room) -> Option<(i64, i64)> {
     let Room { few, between } = room;
-    let (least, most) = bracket(numbers, upper, few);
+    let ends = bracket(numbers, upper, few);
     // All may be kept, and one number is written behind the last that is.
     if between.len() <= numbers.len() {
         between.resize(numbers.len() + 1, 0);
     }
-    let (mut below, mut kept) = (0, 0);
-    for number in numbers {
-        below += usize::from(*number < least);
-        between[kept] = *number;
-        kept += usize::from((*number >= least) & (*number <= most));
-    }
+    let (below, kept) = ends.map_or((0, 0), |ends| keep_within(numbers, ends, between));
     if below <= lower && upper < below + kept {
         return pair_in(&mut between[..kept], (lower - below, upper - below));
     }
@@ -75,10 +70,21 @@ fn pair_at(numbers: &[i64], (lower, upper): (usize, usize), room: &mut Room) -> 
     pair_in(all, (lower, upper))
 }
 
-/// Between which numbers the one at `at` probably stands, and its neighbours.
-fn bracket(numbers: &[i64], at: usize, few: &mut Vec<i64>) -> (i64, i64) {
+/// How many of `numbers` are below `least`, and how many lie from there to `most`, which are put in front of `between`.
+fn keep_within(numbers: &[i64], (least, most): (i64, i64), between: &mut [i64]) -> (usize, usize) {
+    let (mut below, mut kept) = (0, 0);
+    for number in numbers {
+        below += usize::from(*number < least);
+        between[kept] = *number;
+        kept += usize::from((*number >= least) & (*number <= most));
+    }
+    (below, kept)
+}
+
+/// Between which numbers the one at `at` probably stands, and its neighbours; nothing of so few that all may be looked at.
+fn bracket(numbers: &[i64], at: usize, few: &mut Vec<i64>) -> Option<(i64, i64)> {
     if numbers.len() < NUMBERS_MIN {
-        return (i64::MIN, i64::MAX);
+        return None;
     }
     let each = numbers.len().div_ceil(FEW_MAX).max(EACH_MIN);
     few.clear();
@@ -87,7 +93,7 @@ fn bracket(numbers: &[i64], at: usize, few: &mut Vec<i64>) -> (i64, i64) {
     let share = at as f64 / numbers.len() as f64;
     let (place, off) = (share * few.len() as f64, DEVIATIONS * (share * (1.0 - share) * few.len() as f64).sqrt() + 1.0);
     let least = if place > off { few[(place - off) as usize] } else { i64::MIN };
-    (least, few.get((place + off) as usize).copied().unwrap_or(i64::MAX))
+    Some((least, few.get((place + off) as usize).copied().unwrap_or(i64::MAX)))
 }
 
 fn pair_in(numbers: &mut [i64], (lower, upper): (usize, usize)) -> Option<(i64, i64)> {

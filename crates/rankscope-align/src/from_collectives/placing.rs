@@ -6,8 +6,8 @@
 
 use std::ops::RangeInclusive;
 
-use super::intervals::{Intervals, partners};
-use super::meetings::{Meetings, Room};
+use super::intervals::{Intervals, PAIRED_RANKS_MAX};
+use super::meetings::{Meetings, Moved, Room};
 use super::sharing::SharedClock;
 use super::ties::{Line, gained_in_own_ns, gained_ns};
 use crate::bounds::Placing;
@@ -105,25 +105,22 @@ fn level_bounds(clocks: &[SharedClock], lines: &[Line], meetings: &Meetings<'_>,
         stamp_ns.saturating_sub(gained_in_own_ns(drift_ppb, stamp_ns.saturating_sub(shown_ns)))
     };
     let mut bounds = Bounds::free(ranks);
-    let (mut entered_ns, mut left_ns, mut rooms): (Vec<i64>, Vec<i64>, [Room; 2]) = Default::default();
-    for block in meetings.blocks().flat_map(|block| block.in_runs(LEVELLED)) {
-        // Once for each stamp: there are as many pairs as the square of them.
-        entered_ns.clear();
-        left_ns.clear();
-        for (place, rank) in block.members.iter().map(|member| member.rank()).enumerate() {
-            let column = block.column(place, &mut rooms[0]);
-            entered_ns.extend(column.entered_ns.iter().map(|ns| level(rank, *ns)));
-            left_ns.extend(column.left_ns.iter().map(|ns| level(rank, *ns)));
-        }
-        let block = block.with_stamps(&entered_ns, &left_ns);
-        let [room, other_room] = &mut rooms;
-        for own in 0..block.members.len() {
-            let column = block.column(own, room);
-            for other in partners(&block, own, ranks) {
-                let [own, theirs] = [own, other].map(|place| block.members[place].rank());
-                let other = block.column(other, other_room);
-                bounds.at_most(own, theirs, block.tightest_ns(&column, &other));
-                bounds.at_most(theirs, own, block.tightest_ns(&other, &column));
+    // Of few ranks each is compared with all before it, of many with the first: so many are kept. Drifts are taken off once for each stamp,
+    // as there are as many pairs as the square of them.
+    let is_paired = ranks <= PAIRED_RANKS_MAX;
+    let rows = if is_paired { LEVELLED } else { *LEVELLED.end()..=*LEVELLED.end() };
+    let (mut levelled, mut room): (Vec<Moved>, Room) = Default::default();
+    for block in meetings.blocks().flat_map(|block| block.in_runs(rows.clone())) {
+        let last = if is_paired { block.members.len() } else { 1 };
+        levelled.resize_with(levelled.len().max(last + 1), Moved::default);
+        for (place, member) in block.members.iter().enumerate() {
+            let (before, behind) = levelled.split_at_mut(place.min(last));
+            behind[0].take(&block.column(place, &mut room), |ns| level(member.rank(), ns));
+            let own = behind[0].column(*member);
+            for (other, levelled) in block.members.iter().zip(before) {
+                let before = levelled.column(*other);
+                bounds.at_most(member.rank(), other.rank(), own.tightest_ns(&before));
+                bounds.at_most(other.rank(), member.rank(), before.tightest_ns(&own));
             }
         }
     }

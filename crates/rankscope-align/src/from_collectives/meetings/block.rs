@@ -40,6 +40,15 @@ pub(crate) struct Column<'a> {
     member: Member,
     pub(crate) entered_ns: &'a [i64],
     pub(crate) left_ns: &'a [i64],
+    is_tame: bool,
+}
+
+/// The same with all stamps moved.
+#[derive(Debug, Default)]
+pub(crate) struct Moved {
+    entered_ns: Vec<i64>,
+    left_ns: Vec<i64>,
+    is_tame: bool,
 }
 
 /// Stamps of all members of a run of meetings that there is room for.
@@ -104,34 +113,13 @@ impl<'a> Block<'a> {
         })
     }
 
-    /// The same with other stamps, those of one member behind those of the one before.
-    pub(crate) fn with_stamps(self, entered_ns: &'a [i64], left_ns: &'a [i64]) -> Self {
-        let is_tame = are_tame(entered_ns) && are_tame(left_ns);
-        Self { stamps: Stamps::Copied { entered_ns, left_ns, apart: self.at.len() }, is_tame, ..self }
-    }
-
     /// What the member at `place` did. `room` is for what has to be read.
     pub(crate) fn column<'b>(&self, place: usize, room: &'b mut Room) -> Column<'b>
     where
         'a: 'b,
     {
         let (entered_ns, left_ns) = self.stamps.of_member(place, self.at.len(), room);
-        Column { member: self.members[place], entered_ns, left_ns }
-    }
-
-    /// The row of the meeting that the member of `left` left soonest after the one of `entered` had come, and how soon; the first of
-    /// several. `None` where the one need not wait for the other, and where it is as long as time lasts.
-    pub(crate) fn tightest(&self, entered: &Column<'_>, left: &Column<'_>) -> Option<(usize, i64)> {
-        let (entered_ns, left_ns) = (entered.needed_since()?, left.needing_until()?);
-        if self.is_tame { place_tame(left_ns, entered_ns) } else { place(left_ns, entered_ns, i64::saturating_sub) }
-    }
-
-    /// The same without the row.
-    pub(crate) fn tightest_ns(&self, entered: &Column<'_>, left: &Column<'_>) -> Option<i64> {
-        let (entered_ns, left_ns) = (entered.needed_since()?, left.needing_until()?);
-        let least_ns =
-            if self.is_tame { least_tame(left_ns, entered_ns) } else { least(left_ns, entered_ns, i64::saturating_sub) };
-        Some(least_ns).filter(|least_ns| *least_ns < i64::MAX)
+        Column { member: self.members[place], entered_ns, left_ns, is_tame: self.is_tame }
     }
 }
 
@@ -146,13 +134,50 @@ impl<'a> Column<'a> {
         self.member.needs.then_some(self.left_ns)
     }
 
-    /// Whether all of it is so far from the edges of time that every difference fits.
-    pub(super) fn is_tame(&self) -> bool {
-        are_tame(self.entered_ns) && are_tame(self.left_ns)
+    /// The row of the meeting that the member of `left` left soonest after this one had come, and how soon; the first of several. `None`
+    /// where the one need not wait for the other, and where it is as long as time lasts.
+    pub(crate) fn tightest(&self, left: &Self) -> Option<(usize, i64)> {
+        let (entered_ns, left_ns) = (self.needed_since()?, left.needing_until()?);
+        match self.is_tame && left.is_tame {
+            true => place_tame(left_ns, entered_ns),
+            false => place(left_ns, entered_ns, i64::saturating_sub),
+        }
+    }
+
+    /// The same without the row.
+    pub(crate) fn tightest_ns(&self, left: &Self) -> Option<i64> {
+        let (entered_ns, left_ns) = (self.needed_since()?, left.needing_until()?);
+        let least_ns = match self.is_tame && left.is_tame {
+            true => least_tame(left_ns, entered_ns),
+            false => least(left_ns, entered_ns, i64::saturating_sub),
+        };
+        Some(least_ns).filter(|least_ns| *least_ns < i64::MAX)
     }
 }
 
-fn are_tame(stamps_ns: &[i64]) -> bool {
+impl Moved {
+    /// What `column` tells, with each stamp where `to` moves it.
+    pub(crate) fn take(&mut self, column: &Column<'_>, to: impl Fn(i64) -> i64) {
+        let Self { entered_ns, left_ns, is_tame } = self;
+        for (own_ns, stamps_ns) in [(&mut *entered_ns, column.entered_ns), (&mut *left_ns, column.left_ns)] {
+            own_ns.clear();
+            own_ns.extend(stamps_ns.iter().map(|ns| to(*ns)));
+        }
+        *is_tame = [entered_ns, left_ns].into_iter().all(|stamps_ns| tame(stamps_ns));
+    }
+
+    /// The same of the member that it is of.
+    pub(crate) fn column(&self, member: Member) -> Column<'_> {
+        Column { member, entered_ns: &self.entered_ns, left_ns: &self.left_ns, is_tame: self.is_tame }
+    }
+}
+
+/// Whether all stamps of a member are so far from the edges of time that every difference fits.
+pub(super) fn are_tame(column: &Column<'_>) -> bool {
+    tame(column.entered_ns) && tame(column.left_ns)
+}
+
+fn tame(stamps_ns: &[i64]) -> bool {
     stamps_ns.iter().fold(0, |most, ns| most.max(ns.unsigned_abs())) < TAME_NS
 }
 
@@ -175,7 +200,12 @@ fn place_tame(ends: &[i64], starts: &[i64]) -> Option<(usize, i64)> {
 /// The least of what each of `ends` is `apart` from that of `starts`.
 #[inline(always)]
 fn least(ends: &[i64], starts: &[i64], apart: impl Fn(i64, i64) -> i64) -> i64 {
-    ends.iter().zip(starts).fold(i64::MAX, |least, (end, start)| least.min(apart(*end, *start)))
+    // No closure goes round it: the library's own loops do not have the instructions that this may be made with.
+    let mut least = i64::MAX;
+    for (end, start) in ends.iter().zip(starts) {
+        least = least.min(apart(*end, *start));
+    }
+    least
 }
 
 /// Where that is, the first of several, and how much; `None` where it is as long as time lasts.

@@ -30,8 +30,8 @@ fn tightest_by_stretch(meetings: &Meetings<'_>, length: usize, (a, b): (usize, u
             let [mut room, mut other_room] = <[Room; 2]>::default();
             let own = block.column(*own as usize, &mut room);
             let other = other.map(|other| block.column(other, &mut other_room));
-            let tightest = other.and_then(|other| block.tightest(&own, &other));
-            assert_eq!(other.and_then(|other| block.tightest_ns(&own, &other)), tightest.map(|(_, ns)| ns));
+            let tightest = other.and_then(|other| own.tightest(&other));
+            assert_eq!(other.and_then(|other| own.tightest_ns(&other)), tightest.map(|(_, ns)| ns));
             let tightest = tightest.map(|(row, ns)| (ns, block.at[row] as usize));
             found
                 .entry(stretch)
