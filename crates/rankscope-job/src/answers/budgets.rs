@@ -5,9 +5,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rankscope_analyze::{Job as Analysis, described, ranks_of};
+use rankscope_analyze::{Arrival, Job as Analysis, described, ranks_of};
 use rankscope_answers::advice::LateOut;
-use rankscope_answers::budgets::{Best, Budget, Budgets, Collective, exposed_wait_ns};
+use rankscope_answers::budgets::{Best, Budget, Budgets, Collective, Stay, exposed_wait_ns};
 use rankscope_answers::leaving::Leavings;
 use rankscope_collectives::{CollectiveStay, Instance, Kind, Operation, Parallelism};
 use rankscope_document::{Budget as Row, CollectiveKind, Link};
@@ -67,18 +67,16 @@ pub(super) fn budgets(job: &Job, analysis: &Analysis, steps: &Steps<'_>) -> Cost
     comings.each_with_waits(&mut waits, |instance, arrival, stays| {
         let (sort, alike) = sorts.of(job, &nodes, &facts, instance);
         let in_step = steps.numbers.is_empty() || steps.place(instance).is_some();
-        let (waiting, came_ns) = (arrival.waiting, came_ns(arrival));
-        let one = Collective { sort, alike, waiting, in_step, came_ns, stays: &[] };
-        best.add(&Collective { stays, ..one });
-        known.push(one);
+        best.add(&collective((sort, alike, in_step), arrival, stays));
+        known.push((sort, alike, in_step));
     });
     expose(job, &mut waits);
     let mut budgets = Budgets::new(best, job.open_between_ranks_ns());
     let mut leavings = Leavings::new(job.guaranteed_between_ranks_ns());
     let mut known = known.into_iter();
-    comings.each_with_exposed(&waits, |instance, stays| {
-        let Some(one) = known.next() else { return };
-        let one = Collective { stays, ..one };
+    comings.each_with_exposed(&waits, |instance, arrival, stays| {
+        let Some(known) = known.next() else { return };
+        let one = collective(known, arrival, stays);
         budgets.add(&one);
         let ranks = instance.members.ranks();
         leavings.add((instance.group, described(instance, &job.collectives).kind), ranks, &one);
@@ -91,6 +89,11 @@ pub(super) fn budgets(job: &Job, analysis: &Analysis, steps: &Steps<'_>) -> Cost
     let members = facts.iter().map(|group| group.members.iter().filter_map(index).collect()).collect();
     let (rows, sorts) = sorts.rows(&facts, &budgets.finish(steps.numbers.len() as u64));
     Costs { rows, sorts, late_out, members }
+}
+
+/// One whose sort is known, which others are like it and whether it is in a step.
+fn collective<'a>((sort, alike, in_step): (usize, usize, bool), arrival: &Arrival, stays: &'a [Stay]) -> Collective<'a> {
+    Collective { sort, alike, waiting: arrival.waiting, in_step, came_ns: came_ns(arrival), stays }
 }
 
 /// Leaves of each rank's `waits` what is exposed. One rank at a time, as sets of time are large.

@@ -87,13 +87,13 @@ impl<'a> Comings<'a> {
     }
 
     /// The same with what was exposed of each stay, of which `exposed_waits` has the waiting.
-    pub(super) fn each_with_exposed(&self, exposed_waits: &Lengths, mut then: impl FnMut(&'a Instance, &[Stay])) {
+    pub(super) fn each_with_exposed(&self, exposed_waits: &Lengths, mut then: impl FnMut(&'a Instance, &'a Arrival, &[Stay])) {
         let mut stays = Stays::default();
         self.each_tile(|tile| {
             self.fill(&mut stays, tile, Some(exposed_waits));
             for (at, (instance, arrival)) in tile.iter().enumerate() {
                 self.stays(at, (instance, arrival), &mut stays);
-                then(instance, &stays.list);
+                then(instance, arrival, &stays.list);
             }
         });
     }
