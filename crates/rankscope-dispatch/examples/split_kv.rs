@@ -40,7 +40,7 @@ fn figures(name: &str, layout: &Batch) -> Result<(), Error> {
             before as f64 / 1e9,
             split.bytes as f64 / 1e9,
             (before - split.bytes) as f64 / before as f64 * 100.0,
-            split.tasks.len(),
+            split.batch.tasks().len(),
             elapsed.as_secs_f64() * 1e3
         );
     }

@@ -104,6 +104,13 @@ impl Batch {
         self.starts.windows(2).map(|ends| &self.shards[ends[0]..ends[1]])
     }
 
+    /// The same documents with every token's attention computed where the token lives: what a job does without a plan.
+    #[must_use]
+    pub fn at_home(&self) -> Self {
+        let shards = self.shards.iter().map(|shard| Shard { attention: shard.linear, ..*shard }).collect();
+        Self { shards, starts: self.starts.clone(), ..*self }
+    }
+
     /// Tokens per rank in the linear layout.
     #[must_use]
     pub fn linear_tokens(&self) -> Vec<u64> {

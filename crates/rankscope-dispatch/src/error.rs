@@ -4,7 +4,7 @@ use rankscope_time::Rank;
 use thiserror::Error;
 
 use crate::network::Level;
-use crate::{Direction, ExchangeFault, TensorName};
+use crate::{Direction, ExchangeFault, SplitFault, TensorName};
 
 /// What a cap limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,6 +191,26 @@ pub enum Error {
         document: usize,
         /// Its tokens.
         tokens: u64,
+    },
+    /// A task of a plan that splits keys, and cannot be.
+    #[error("document {document}, task {task}: {fault}")]
+    SplitTask {
+        /// Position of the task in the order of documents, queries and keys.
+        task: usize,
+        /// Position of the document in the batch.
+        document: usize,
+        /// What is wrong.
+        fault: SplitFault,
+    },
+    /// A score that no task computes.
+    #[error("document {document}: no task computes query {query} with key {key}")]
+    SplitGap {
+        /// Position of the document in the batch.
+        document: usize,
+        /// Position of the query.
+        query: u32,
+        /// Position of the key.
+        key: u32,
     },
     /// A count or an offset left the range of the 32 bits that it has in the plan or in the original's tensors.
     #[error("{what} do not fit into 32 bits")]

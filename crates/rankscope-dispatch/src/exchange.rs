@@ -10,7 +10,9 @@ mod build;
 mod direction;
 mod fault;
 mod outline;
+mod parts;
 mod planes;
+mod split;
 mod validate;
 mod volume;
 
@@ -42,6 +44,23 @@ pub struct TensorRows {
     pub row_bytes: u64,
     /// Bytes of a row in a message: the row, then padding.
     pub wire_row_bytes: u64,
+    /// How two rows of a token become one.
+    pub join: Join,
+}
+
+/// How two rows of a token become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Join {
+    /// They are added, element by element: gradients.
+    Add,
+    /// Each is an output over part of the keys, followed by the log-sum-exp of every head as [`ElementType::lse_bytes`] says; they
+    /// are weighed by that.
+    ///
+    /// [`ElementType::lse_bytes`]: crate::movement::ElementType::lse_bytes
+    Merge {
+        /// Heads of a row.
+        heads: u32,
+    },
 }
 
 /// What a row holds.
@@ -54,7 +73,7 @@ pub enum TensorName {
     Key,
     /// Values.
     Value,
-    /// Attention outputs, followed by the log-sum-exp columns where there are any.
+    /// Attention outputs, followed by the log-sum-exp columns where there are any. Where keys are split, outputs over some of them.
     Output,
     /// Gradients of the queries.
     QueryGradient,
@@ -62,7 +81,8 @@ pub enum TensorName {
     KeyGradient,
     /// Gradients of the values.
     ValueGradient,
-    /// Gradients of the outputs.
+    /// Gradients of the outputs. Where keys are split, a rank that has part of an output knows neither the log-sum-exp of all of it
+    /// nor the sum of output times gradient, of which a backward pass needs one number each for every head; both follow.
     OutputGradient,
     /// What a backward pass on another rank needs of a query token: query, output, output gradient and log-sum-exp in one row.
     QueryOutputGradient,
@@ -89,9 +109,10 @@ pub struct RankExchange {
     pub pack: Vec<RowCopy>,
     /// From the receive buffer to tensors. Two copies may read the same bytes: keys and values are sent once per receiver.
     pub unpack: Vec<RowCopy>,
-    /// Sums within the input tensors, in order, before packing: gradients of the copies of a de-duplicated row.
+    /// Rows joined within the input tensors, in order, before packing: gradients of the copies of a de-duplicated row, and outputs of
+    /// tasks that share a query on one rank.
     pub sums_before: Vec<RowSum>,
-    /// Sums within the output tensors, in order, after unpacking: the planes in which gradients return.
+    /// Rows joined within the output tensors, in order, after unpacking: the planes in which gradients, and partial outputs, return.
     pub sums_after: Vec<RowSum>,
 }
 
@@ -121,7 +142,7 @@ pub struct RowCopy {
     pub at: u64,
 }
 
-/// Rows of a tensor that are added to other rows of it.
+/// Rows of a tensor that are joined to other rows of it, as its [`Join`] says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowSum {
     /// Position in [`Exchange::tensors`].

@@ -50,6 +50,7 @@ pub mod planner;
 pub mod properties;
 mod random;
 mod rows;
+mod split_batch;
 pub mod splitmix;
 mod tensors;
 mod traffic;
@@ -57,11 +58,12 @@ mod traffic;
 pub use batch::{Batch, Shard, causal_cells};
 pub use error::{Capped, Error};
 pub use exchange::{
-    ContextTokens, Contexts, Direction, Exchange, ExchangeFault, Message, RankExchange, RowCopy, RowSum, Step, TensorName,
-    TensorRows, Way, Written,
+    ContextTokens, Contexts, Direction, Exchange, ExchangeFault, Join, Message, RankExchange, RowCopy, RowSum, Step,
+    TensorName, TensorRows, Way, Written,
 };
 pub use orchestrate::orchestrate_simulate;
 pub use random::TorchRandom;
 pub use rows::Rows;
+pub use split_batch::{SplitBatch, SplitFault, SplitTask};
 pub use tensors::Padded;
 pub use traffic::Traffic;

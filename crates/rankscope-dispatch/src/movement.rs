@@ -1,10 +1,11 @@
 //! The byte simulator: executes an exchange in memory, for all ranks at once, through the same buffers and the same copies as a
 //! real transport. What arrives here is what must arrive everywhere.
 //!
-//! Bytes are bytes; only the sums of gradients need to know what an element is.
+//! Bytes are bytes; only the sums of gradients, and the merging of partial outputs, need to know what an element is.
 
 mod element;
 mod keep;
+mod merge;
 pub mod noise;
 pub mod proof;
 pub mod reference;
@@ -15,10 +16,11 @@ use std::ops::Range;
 use rankscope_time::Rank;
 use rayon::prelude::*;
 
-use crate::{Error, Exchange, ExchangeFault as Fault, RankExchange, RowCopy, RowSum, Step, TensorRows};
+use crate::{Error, Exchange, ExchangeFault as Fault, Join, RankExchange, RowCopy, RowSum, Step, TensorRows};
 
 pub use element::ElementType;
 pub use keep::{Kept, KeptRows};
+use merge::Outputs;
 
 /// Executes `exchange`. `inputs` and the result hold the tensors of every rank, by rank, then by position in
 /// [`Exchange::tensors`], rows back to back. Output rows that nothing is copied to are zero.
@@ -151,7 +153,7 @@ fn of_tensor(sums: &[RowSum], tensor: usize) -> Vec<RowSum> {
     sums.iter().filter(|sum| sum.tensor as usize == tensor).copied().collect()
 }
 
-/// Sums within one tensor, in order.
+/// Joins rows within one tensor, in order.
 fn add(part: &RankExchange, tensor: &TensorRows, element: ElementType, sums: &[RowSum], rows: &mut [u8]) -> Result<(), Error> {
     let row_bytes = tensor.row_bytes;
     if !sums.is_empty() && !row_bytes.is_multiple_of(element.bytes()) {
@@ -166,7 +168,14 @@ fn add(part: &RankExchange, tensor: &TensorRows, element: ElementType, sums: &[R
         (into.end <= from.start || from.end <= into.start).then_some((into, from))
     };
     let pairs: Option<Vec<_>> = sums.iter().map(ranges).collect();
-    element.add(rows, &pairs.ok_or_else(|| refused(part, Fault::Sums))?);
+    let pairs = pairs.ok_or_else(|| refused(part, Fault::Sums))?;
+    match tensor.join {
+        _ if pairs.is_empty() => {}
+        Join::Add => element.add(rows, &pairs),
+        Join::Merge { heads } => Outputs::new(element, row_bytes, heads)
+            .ok_or_else(|| refused(part, Fault::NoOutputs { row_bytes, heads, element }))?
+            .merge(rows, &pairs),
+    }
     Ok(())
 }
 

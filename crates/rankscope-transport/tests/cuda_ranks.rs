@@ -12,7 +12,7 @@ use std::time::Duration;
 use cuda_card::{KERNELS, ThreadCard};
 use drawn::{Chance, receive_buffers, send_buffers};
 use rankscope_dispatch::movement::{self, ElementType};
-use rankscope_dispatch::{Batch, Exchange, RankExchange, RowCopy, RowSum, Rows, Shard, TensorName, TensorRows};
+use rankscope_dispatch::{Batch, Exchange, Join, RankExchange, RowCopy, RowSum, Rows, Shard, TensorName, TensorRows};
 use rankscope_time::Rank;
 use rankscope_transport::cuda::{self, CudaRank};
 use rankscope_transport::execute::Trial;
@@ -221,7 +221,7 @@ fn run<T: Send>(ends: Vec<CudaRank<ThreadCard>>, part: impl Fn(CudaRank<ThreadCa
 fn with_tensors(world_size: u32, element: ElementType, chance: &mut Chance) -> Exchange {
     let tensor = |name, elements: u64, padding| {
         let row_bytes = elements * element.bytes();
-        TensorRows { name, row_bytes, wire_row_bytes: row_bytes + padding }
+        TensorRows { name, row_bytes, wire_row_bytes: row_bytes + padding, join: Join::Add }
     };
     let tensors = vec![
         tensor(TensorName::KeyGradient, 1 + chance.draw(40), chance.draw(20)),

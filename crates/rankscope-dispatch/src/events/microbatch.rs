@@ -4,7 +4,7 @@ use rankscope_time::Span;
 
 use super::cost::Machine;
 use super::work::{LayerWork, Microbatch, Transfer};
-use crate::{Batch, Direction, Error, Exchange, Rows, Shard};
+use crate::{Batch, Direction, Error, Exchange, Rows};
 
 impl Microbatch {
     /// What `batch` takes in one layer. Gradients take twice the dense work of the forward pass and, because attention is computed
@@ -39,19 +39,4 @@ impl Microbatch {
 /// So many halves of each time.
 fn scaled(times: &[Span], halves: i64) -> Vec<Span> {
     times.iter().map(|time| Span::from_nanos(time.as_nanos().saturating_mul(halves) / 2)).collect()
-}
-
-/// The same documents with every token's attention computed where the token lives: what a job does without a plan.
-///
-/// # Errors
-/// None that `batch` itself would not have had.
-pub fn undispatched(batch: &Batch) -> Result<Batch, Error> {
-    let mut home = Batch::new(batch.world_size())?;
-    let mut shards: Vec<Shard> = Vec::new();
-    for document in batch.documents() {
-        shards.clear();
-        shards.extend(document.iter().map(|shard| Shard { attention: shard.linear, ..*shard }));
-        home.push(&shards)?;
-    }
-    Ok(home)
 }

@@ -19,7 +19,6 @@ mod work;
 pub use account::{Outcome, RankUse};
 pub use build::{Label, Operation, Program, What};
 pub use cost::Machine;
-pub use microbatch::undispatched;
 pub use play::{Played, Wire, play};
 pub use scene::{Scene, StepShape};
 pub use work::{LayerWork, Microbatch, Step, Transfer};

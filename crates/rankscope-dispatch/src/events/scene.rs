@@ -1,6 +1,6 @@
 //! A step played, beside what the same work takes without overlap and without a plan.
 
-use super::{Machine, Microbatch, Outcome, Step, Wire, play, undispatched};
+use super::{Machine, Microbatch, Outcome, Step, Wire, play};
 use crate::network::Network;
 use crate::{Batch, Error, Rows};
 
@@ -78,7 +78,7 @@ impl Scene {
         wire: Wire,
     ) -> Result<Self, Error> {
         let step = Step::of_plans(plans, shape, machine)?;
-        let at_home = plans.iter().map(|(batch, _)| undispatched(batch)).collect::<Result<Vec<_>, _>>()?;
+        let at_home: Vec<_> = plans.iter().map(|(batch, _)| batch.at_home()).collect();
         let at_home: Vec<_> = at_home.iter().zip(plans).map(|(batch, (_, rows))| (batch, *rows)).collect();
         let home = Step { overlap: false, ..Step::of_plans(&at_home, shape, machine)? };
         let play = |step: &Step| play(step, machine, network, wire);

@@ -65,24 +65,12 @@ pub(super) struct PartAt {
 
 impl Blocks {
     pub(super) fn new(batch: &Batch, direction: Direction, tensors: &[TensorRows]) -> Result<Self, Error> {
-        let wire = Wire { query: tensors[0].wire_row_bytes, context: tensors.get(1).map_or(0, |key| key.wire_row_bytes) };
+        let wire = Wire::of(tensors);
         let mut parts = parts(batch, direction)?;
-        fits_u64(&parts, wire)?;
-        let blocks = blocks(batch.world_size(), &mut parts);
-        let mut this = Self {
-            blocks,
-            parts,
-            linear_bytes: vec![0; batch.world_size() as usize],
-            attention_bytes: vec![0; batch.world_size() as usize],
-            wire,
-        };
-        for block in &mut this.blocks {
-            let ends = (&mut this.linear_bytes[block.linear as usize], &mut this.attention_bytes[block.attention as usize]);
-            (block.linear_at, block.attention_at) = (*ends.0, *ends.1);
-            *ends.0 += block.bytes(wire);
-            *ends.1 += block.bytes(wire);
-        }
-        Ok(this)
+        fits_u64(parts.iter().map(|part| (part.queries, part.contexts)), wire)?;
+        let mut blocks = blocks(batch.world_size(), &mut parts);
+        let (linear_bytes, attention_bytes) = place(&mut blocks, wire, batch.world_size());
+        Ok(Self { blocks, parts, linear_bytes, attention_bytes, wire })
     }
 
     /// Where the part of the document at `index` of [`Self::parts`] starts.
@@ -101,10 +89,30 @@ impl Blocks {
     }
 }
 
+impl Wire {
+    /// Of tensors with a row for each query, and, if there are more, one for each key.
+    pub(super) fn of(tensors: &[TensorRows]) -> Self {
+        Self { query: tensors[0].wire_row_bytes, context: tensors.get(1).map_or(0, |key| key.wire_row_bytes) }
+    }
+}
+
 impl Block {
     pub(super) fn bytes(&self, wire: Wire) -> u64 {
         self.queries * wire.query + 2 * self.contexts * wire.context
     }
+}
+
+/// Puts messages, by linear rank and then attention rank, one after the other into the buffers of both. Gives the sizes of these,
+/// on the linear side and on the other.
+pub(super) fn place(blocks: &mut [Block], wire: Wire, world_size: u32) -> (Vec<u64>, Vec<u64>) {
+    let (mut linear, mut attention) = (vec![0; world_size as usize], vec![0; world_size as usize]);
+    for block in blocks {
+        let ends = (&mut linear[block.linear as usize], &mut attention[block.attention as usize]);
+        (block.linear_at, block.attention_at) = (*ends.0, *ends.1);
+        *ends.0 += block.bytes(wire);
+        *ends.1 += block.bytes(wire);
+    }
+    (linear, attention)
 }
 
 /// One part for every destination and source of every document.
@@ -134,10 +142,10 @@ fn parts(batch: &Batch, direction: Direction) -> Result<Vec<Part>, Error> {
 }
 
 /// Whether no offset or size can leave the range; all of them are bounded by the bytes of the whole exchange.
-fn fits_u64(parts: &[Part], wire: Wire) -> Result<(), Error> {
-    let bytes = parts.iter().try_fold(0_u128, |sum, part| {
-        sum.checked_add(u128::from(part.queries) * u128::from(wire.query))?
-            .checked_add(2 * u128::from(part.contexts) * u128::from(wire.context))
+pub(super) fn fits_u64(mut rows: impl Iterator<Item = (u64, u64)>, wire: Wire) -> Result<(), Error> {
+    let bytes = rows.try_fold(0_u128, |sum, (queries, contexts)| {
+        sum.checked_add(u128::from(queries) * u128::from(wire.query))?
+            .checked_add(2 * u128::from(contexts) * u128::from(wire.context))
     });
     match bytes {
         Some(bytes) if bytes <= u128::from(u64::MAX) => Ok(()),

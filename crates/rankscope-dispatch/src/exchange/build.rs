@@ -6,8 +6,9 @@ use rankscope_time::Rank;
 
 use super::blocks::Blocks;
 use super::outline::Outline;
+use super::parts::{Parts, Side};
 use super::planes::Planes;
-use super::{Contexts, Direction, Exchange, Message, RankExchange, RowCopy, RowSum, TensorRows};
+use super::{Contexts, Direction, Exchange, RankExchange, RowCopy, RowSum, TensorRows};
 use crate::{Batch, Error, Rows};
 
 impl Exchange {
@@ -43,7 +44,7 @@ impl RankExchange {
         Ok(ranks.swap_remove(0))
     }
 
-    fn empty(rank: Rank, tensors: usize) -> Self {
+    pub(super) fn empty(rank: Rank, tensors: usize) -> Self {
         Self {
             rank,
             sends: Vec::new(),
@@ -70,7 +71,7 @@ fn write(
     let blocks = Blocks::new(batch, direction, tensors)?;
     let mut writer = Writer::new(batch, &blocks, tensors, direction, contexts, only);
     writer.reserve(batch);
-    writer.messages();
+    writer.parts.messages(&blocks.blocks, &blocks.linear_bytes, &blocks.attention_bytes);
     let mut outline = Outline::new(batch.world_size());
     let mut parts = 0;
     for document in batch.documents() {
@@ -96,8 +97,7 @@ struct Writer<'a> {
     blocks: &'a Blocks,
     direction: Direction,
     contexts: Contexts,
-    only: Option<Rank>,
-    ranks: Vec<RankExchange>,
+    parts: Parts,
     linear_tokens: Vec<u64>,
     /// Rows of the documents so far, per rank.
     linear_rows: Vec<u64>,
@@ -116,13 +116,6 @@ struct Present {
     row: u64,
 }
 
-/// The two sides of a message.
-#[derive(Clone, Copy, PartialEq)]
-enum Side {
-    Linear,
-    Attention,
-}
-
 impl<'a> Writer<'a> {
     fn new(
         batch: &Batch,
@@ -133,14 +126,12 @@ impl<'a> Writer<'a> {
         only: Option<Rank>,
     ) -> Self {
         let world_size = batch.world_size();
-        let ranks = only.map_or(0..world_size, |rank| rank.0..rank.0 + 1);
         let rows = || vec![0; world_size as usize];
         Self {
             blocks,
             direction,
             contexts,
-            only,
-            ranks: ranks.map(|rank| RankExchange::empty(Rank(rank), tensors.len())).collect(),
+            parts: Parts::new(world_size, tensors.len(), direction, only, blocks.wire),
             linear_tokens: batch.linear_tokens(),
             linear_rows: rows(),
             attention_rows: rows(),
@@ -168,35 +159,12 @@ impl<'a> Writer<'a> {
         for part in &self.blocks.parts {
             linear[part.linear as usize] += per_piece;
         }
-        let linear_sends = self.sends(Side::Linear);
-        for part in &mut self.ranks {
+        let linear_sends = self.parts.sends(Side::Linear);
+        for part in &mut self.parts.ranks {
             let (linear, attention) = (linear[part.rank.0 as usize], attention[part.rank.0 as usize]);
             let (pack, unpack) = if linear_sends { (linear, attention) } else { (attention, linear) };
             part.pack.reserve(pack);
             part.unpack.reserve(unpack);
-        }
-    }
-
-    fn messages(&mut self) {
-        let blocks = self.blocks;
-        for block in &blocks.blocks {
-            let bytes = block.bytes(blocks.wire);
-            if bytes == 0 {
-                continue;
-            }
-            let linear = Message { peer: Rank(block.attention), at: block.linear_at, peer_at: block.attention_at, bytes };
-            let attention = Message { peer: Rank(block.linear), at: block.attention_at, peer_at: block.linear_at, bytes };
-            for (rank, side, message) in [(block.linear, Side::Linear, linear), (block.attention, Side::Attention, attention)] {
-                let sends = self.sends(side);
-                let Some(part) = self.rank(rank) else { continue };
-                if sends { &mut part.sends } else { &mut part.receives }.push(message);
-            }
-        }
-        let (linear_sends, blocks) = (self.sends(Side::Linear), self.blocks);
-        for part in &mut self.ranks {
-            let rank = part.rank.0 as usize;
-            let (linear, attention) = (blocks.linear_bytes[rank], blocks.attention_bytes[rank]);
-            (part.send_bytes, part.receive_bytes) = if linear_sends { (linear, attention) } else { (attention, linear) };
         }
     }
 
@@ -208,10 +176,10 @@ impl<'a> Writer<'a> {
 
             let row = self.linear_rows[source as usize] + place.start_on_source;
             let copy = RowCopy { tensor: 0, row, rows: place.tokens, at: at.linear_query + before };
-            self.copy_queries(Side::Linear, source, copy);
+            self.parts.copy_queries(Side::Linear, source, copy);
             let row = self.attention_rows[destination as usize] + place.start_in_tasks;
             let copy = RowCopy { tensor: 0, row, rows: place.tokens, at: at.attention_query + before };
-            self.copy_queries(Side::Attention, destination, copy);
+            self.parts.copy_queries(Side::Attention, destination, copy);
         }
     }
 
@@ -223,7 +191,7 @@ impl<'a> Writer<'a> {
             for (index, (&source, &rows)) in outline.sources.iter().zip(&rows).enumerate() {
                 let at = self.blocks.part_at(first_part + destination * outline.sources.len() + index);
                 let key = RowCopy { tensor: 1, row: self.linear_rows[source as usize], rows, at: at.linear_key };
-                self.copy_contexts(Side::Linear, source, key, at.value_after);
+                self.parts.copy_contexts(Side::Linear, source, key, at.value_after);
             }
         }
     }
@@ -240,7 +208,7 @@ impl<'a> Writer<'a> {
             let before = place.start_on_source * self.blocks.wire.context;
             let row = plane * self.linear_tokens[source as usize] + row;
             let key = RowCopy { tensor: 1, row, rows: place.tokens, at: at.linear_key + before };
-            self.copy_contexts(Side::Linear, source, key, at.value_after);
+            self.parts.copy_contexts(Side::Linear, source, key, at.value_after);
         }
         for plane in 1..planes.of_shard().iter().copied().max().unwrap_or(0) {
             let wide = outline.places.iter().zip(planes.of_shard()).filter(|(_, planes)| **planes > plane);
@@ -248,7 +216,7 @@ impl<'a> Writer<'a> {
                 let source = outline.sources[place.source];
                 let into = self.linear_rows[source as usize] + place.start_on_source;
                 let from = plane * self.linear_tokens[source as usize] + into;
-                self.sum(Side::Linear, source, RowSum { tensor: 1, into, from, rows: place.tokens });
+                self.parts.sum_contexts(Side::Linear, source, RowSum { tensor: 1, into, from, rows: place.tokens });
             }
         }
         self.planes = planes;
@@ -274,7 +242,7 @@ impl<'a> Writer<'a> {
             if gradients && per_task {
                 for range in &present {
                     let (into, rows) = (range.row + range.start, range.end - range.start);
-                    self.sum(Side::Attention, rank, RowSum { tensor: 1, into, from: row + range.start, rows });
+                    self.parts.sum_contexts(Side::Attention, rank, RowSum { tensor: 1, into, from: row + range.start, rows });
                 }
             }
             self.present[destination] = present;
@@ -301,7 +269,7 @@ impl<'a> Writer<'a> {
             let at = self.blocks.part_at(first_part + destination * outline.sources.len() + piece.source);
             let before = piece.start_on_source * self.blocks.wire.context;
             let key = RowCopy { tensor: 1, row: row + piece.start, rows: piece.tokens, at: at.attention_key + before };
-            self.copy_contexts(Side::Attention, rank, key, at.value_after);
+            self.parts.copy_contexts(Side::Attention, rank, key, at.value_after);
         }
     }
 
@@ -316,8 +284,8 @@ impl<'a> Writer<'a> {
     }
 
     fn finish(mut self) -> Result<Vec<RankExchange>, Error> {
-        let linear_sends = self.sends(Side::Linear);
-        for part in &mut self.ranks {
+        let linear_sends = self.parts.sends(Side::Linear);
+        for part in &mut self.parts.ranks {
             let rank = part.rank.0 as usize;
             let mut linear = vec![self.linear_rows[rank]; part.input_rows.len()];
             let mut attention = vec![self.context_rows[rank]; part.input_rows.len()];
@@ -328,66 +296,6 @@ impl<'a> Writer<'a> {
             }
             (part.input_rows, part.output_rows) = if linear_sends { (linear, attention) } else { (attention, linear) };
         }
-        Ok(self.ranks)
+        Ok(self.parts.ranks)
     }
-
-    fn copy_queries(&mut self, side: Side, rank: u32, copy: RowCopy) {
-        let wire = self.blocks.wire.query;
-        let Some(copies) = self.copies(side, rank) else { return };
-        match copies.last_mut() {
-            _ if copy.rows == 0 => {}
-            Some(last) if continues(last, &copy, wire) => last.rows += copy.rows,
-            _ => copies.push(copy),
-        }
-    }
-
-    /// A copy of keys and the like copy of values.
-    fn copy_contexts(&mut self, side: Side, rank: u32, key: RowCopy, value_after: u64) {
-        let wire = self.blocks.wire.context;
-        let value = RowCopy { tensor: 2, at: key.at + value_after, ..key };
-        let Some(copies) = self.copies(side, rank) else { return };
-        match copies.as_mut_slice() {
-            _ if key.rows == 0 => {}
-            [.., last_key, last_value] if continues(last_key, &key, wire) && continues(last_value, &value, wire) => {
-                last_key.rows += key.rows;
-                last_value.rows += key.rows;
-            }
-            _ => copies.extend([key, value]),
-        }
-    }
-
-    /// A sum of gradients of keys and the like sum of values: of planes on the linear side, of copies on the other.
-    fn sum(&mut self, side: Side, rank: u32, key: RowSum) {
-        let Some(part) = self.rank(rank).filter(|_| key.rows > 0) else { return };
-        let sums = if side == Side::Linear { &mut part.sums_after } else { &mut part.sums_before };
-        match sums.as_mut_slice() {
-            [.., last, value] if (last.into + last.rows, last.from + last.rows) == (key.into, key.from) => {
-                last.rows += key.rows;
-                value.rows += key.rows;
-            }
-            _ => sums.extend([key, RowSum { tensor: 2, ..key }]),
-        }
-    }
-
-    fn copies(&mut self, side: Side, rank: u32) -> Option<&mut Vec<RowCopy>> {
-        let sends = self.sends(side);
-        let part = self.rank(rank)?;
-        Some(if sends { &mut part.pack } else { &mut part.unpack })
-    }
-
-    fn rank(&mut self, rank: u32) -> Option<&mut RankExchange> {
-        match self.only {
-            None => self.ranks.get_mut(rank as usize),
-            Some(only) => (only.0 == rank).then_some(&mut self.ranks[0]),
-        }
-    }
-
-    fn sends(&self, side: Side) -> bool {
-        self.direction.to_attention() == (side == Side::Linear)
-    }
-}
-
-/// Whether `next` goes on where `last` ends, in the tensor and in the buffer.
-fn continues(last: &RowCopy, next: &RowCopy, wire: u64) -> bool {
-    last.tensor == next.tensor && last.row + last.rows == next.row && last.at + last.rows * wire == next.at
 }

@@ -1,6 +1,6 @@
 //! Which of a layer's exchanges, and which tensors with which rows each of them moves (dispatch spec 2.8 and 2.9).
 
-use super::{TensorName, TensorRows};
+use super::{Join, TensorName, TensorRows};
 use crate::{Error, Rows};
 
 /// Which exchange of a layer.
@@ -69,7 +69,7 @@ impl Direction {
             let row_bytes = elements.checked_mul(u64::from(rows.element_bytes));
             let wire_row_bytes = row_bytes.and_then(|bytes| bytes.checked_next_multiple_of(Rows::ALIGNMENT_BYTES));
             match (row_bytes, wire_row_bytes) {
-                (Some(row_bytes), Some(wire_row_bytes)) => Ok(TensorRows { name, row_bytes, wire_row_bytes }),
+                (Some(row_bytes), Some(wire_row_bytes)) => Ok(TensorRows { name, row_bytes, wire_row_bytes, join: Join::Add }),
                 _ => Err(Error::Overflow { what: "the bytes of one row" }),
             }
         };
@@ -90,6 +90,30 @@ impl Direction {
                 tensors.push(tensor(TensorName::QueryOutputGradient, 3 * q + lse)?);
                 tensors.extend(key_value(TensorName::Key, TensorName::Value)?);
             }
+        }
+        Ok(tensors)
+    }
+
+    /// The same where outputs come in parts: they are merged, and gradients of outputs take along what a part needs to know of the
+    /// whole. The log-sum-exp of `rows` is of 32 bits for every head, or of an element where that is longer.
+    ///
+    /// # Errors
+    /// [`Error::Overflow`]; [`Error::Options`] for rows without log-sum-exp, or that are not as many elements for every head.
+    pub fn split_tensors(self, rows: &Rows) -> Result<Vec<TensorRows>, Error> {
+        let heads =
+            rows.lse_heads().filter(|heads| *heads > 0 && rows.hidden_q.is_multiple_of(*heads)).ok_or(Error::Options {
+                what: "outputs over part of the keys are merged by their log-sum-exp: rows need one of 32 bits for every head",
+            })?;
+        let mut tensors = match self {
+            Self::OutputGradient => {
+                let hidden_q = rows.lse.checked_mul(2).and_then(|beside| rows.hidden_q.checked_add(beside));
+                let hidden_q = hidden_q.ok_or(Error::Overflow { what: "the bytes of one row" })?;
+                self.tensors(&Rows { hidden_q, ..*rows })?
+            }
+            _ => self.tensors(rows)?,
+        };
+        if self == Self::Output {
+            tensors[0].join = Join::Merge { heads };
         }
         Ok(tensors)
     }

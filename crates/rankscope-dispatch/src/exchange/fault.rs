@@ -106,6 +106,18 @@ pub enum ExchangeFault {
         /// The element.
         element: ElementType,
     },
+    /// Rows of partial outputs that cannot be merged.
+    #[error(
+        "rows of {row_bytes} bytes of {element} are no outputs of {heads} heads with a log-sum-exp each, and cannot be merged"
+    )]
+    NoOutputs {
+        /// Bytes of a row.
+        row_bytes: u64,
+        /// Heads.
+        heads: u32,
+        /// What elements are.
+        element: ElementType,
+    },
     /// A sum that leaves its tensor.
     #[error("a sum does not fit its tensor")]
     Sums,

@@ -18,4 +18,7 @@ mod planner_laws;
 mod received;
 mod reference_laws;
 mod row_indices_laws;
+mod split_batch_laws;
+mod split_exchange_laws;
 mod split_laws;
+mod whole_attention;

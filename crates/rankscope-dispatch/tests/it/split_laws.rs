@@ -5,9 +5,9 @@ use std::collections::{HashMap, HashSet};
 use proptest::prelude::*;
 use rankscope_dispatch::cost::{TimeTable, Work};
 use rankscope_dispatch::planner::bounded::{Caps, Limits, Options, bounded};
-use rankscope_dispatch::planner::split::{SplitPlan, SplitTask, split};
+use rankscope_dispatch::planner::split::{SplitPlan, split};
 use rankscope_dispatch::planner::{Prices, Remote, place_in_order, place_on_ranks};
-use rankscope_dispatch::{Batch, Error, Rows, TorchRandom};
+use rankscope_dispatch::{Batch, Direction, Error, Exchange, Rows, SplitTask, TorchRandom};
 
 const LSE_BYTES: u64 = 128;
 
@@ -42,7 +42,7 @@ fn context(task: &SplitTask, position: u32) -> std::ops::Range<u32> {
 }
 
 fn of_document(plan: &SplitPlan, document: usize) -> impl Iterator<Item = &SplitTask> {
-    plan.tasks.iter().filter(move |task| task.document == document)
+    plan.batch.tasks().iter().filter(move |task| task.document == document)
 }
 
 /// What crosses between ranks, counted token by token.
@@ -58,11 +58,19 @@ fn bytes(plan: &SplitPlan, homes: &[Vec<u32>], prices: Prices) -> u64 {
         }
         for (query, ranks) in queries {
             let away = ranks.iter().filter(|&&rank| rank != homes[query as usize]).count() as u64;
-            bytes += away * (prices.query + if ranks.len() > 1 { LSE_BYTES } else { 0 });
+            bytes += away * (prices.query + if plan.batch.merges() { LSE_BYTES } else { 0 });
         }
         bytes += keys.iter().filter(|(key, rank)| homes[*key as usize] != *rank).count() as u64 * prices.key;
     }
     bytes
+}
+
+/// The same, by what ranks send each other.
+fn exchanged(plan: &SplitPlan, prices: Prices) -> u64 {
+    let rows = Rows { hidden_kv: (prices.key / 4) as u32, ..Rows::LLAMA_8B };
+    let rows = if plan.batch.merges() { rows.with_lse_of((LSE_BYTES / 4) as u32) } else { rows };
+    let sent = |direction| Exchange::of_split(&plan.batch, &rows, direction).expect("an exchange").traffic().remote_bytes();
+    sent(Direction::Forward) + sent(Direction::Output)
 }
 
 fn check(layout: &Batch, options: &Options) -> Result<(), TestCaseError> {
@@ -76,7 +84,7 @@ fn check(layout: &Batch, options: &Options) -> Result<(), TestCaseError> {
             let shape = task.keys.end <= task.queries.start || task.keys.end == task.queries.end;
             prop_assert!(shape && task.keys.start <= task.queries.start, "kernels know no {:?}", task);
             for query in task.queries.clone() {
-                prop_assert_eq!(homes[query as usize], task.home.0);
+                prop_assert_eq!(homes[query as usize], homes[task.queries.start as usize], "one home each");
                 seen[query as usize].push(context(task, query));
             }
         }
@@ -86,13 +94,14 @@ fn check(layout: &Batch, options: &Options) -> Result<(), TestCaseError> {
             prop_assert_eq!(end, Some(query as u32 + 1), "document {}, query {}: {:?}", document, query, ranges);
         }
     }
-    let cells: Vec<u64> = divided.cells();
+    let cells: Vec<u64> = divided.batch.cells().expect("cells");
     prop_assert_eq!(cells.iter().sum::<u64>(), layout.cells_at_home().expect("cells").iter().sum::<u64>());
     let before = plan.cells().expect("cells");
     let limits = Limits::new(layout, &options.work, options.eps, &options.weights).expect("limits");
     prop_assert!(cells.iter().zip(&limits.promised).all(|(load, limit)| load <= limit));
     prop_assert!(!options.weights.is_empty() || cells.iter().max() <= before.iter().max(), "the heaviest rank is heavier");
     prop_assert_eq!(divided.bytes, bytes(&divided, &homes, options.prices));
+    prop_assert_eq!(divided.bytes, exchanged(&divided, options.prices), "what is exchanged");
     prop_assert!(divided.bytes <= Remote::of(&plan).bytes(options.prices));
     Ok(())
 }
@@ -128,7 +137,7 @@ fn a_long_document_on_many_ranks_costs_much_less() {
     let before = Remote::of(&plan).bytes(options.prices);
     let divided = split(&layout, &plan, &options, LSE_BYTES).expect("a plan");
     assert!(divided.bytes * 10 < before * 8, "{} of {before}", divided.bytes);
-    assert!(divided.tasks.iter().any(|task| task.keys.start > 0));
+    assert!(divided.batch.tasks().iter().any(|task| task.keys.start > 0));
 }
 
 /// Rows of as many numbers between -1 and 1.

@@ -2,8 +2,8 @@
 
 use rankscope_dispatch::planner::Remote;
 use rankscope_dispatch::planner::bounded::{Options, max_over_mean};
-use rankscope_dispatch::planner::split::{SplitTask, split};
-use rankscope_dispatch::{Batch, Error, Rows};
+use rankscope_dispatch::planner::split::split;
+use rankscope_dispatch::{Batch, Error, Rows, SplitTask};
 use serde::Serialize;
 
 /// The same plan with keys and values split.
@@ -28,15 +28,17 @@ impl SplitKv {
     pub fn new(layout: &Batch, plan: &Batch, options: &Options, rows: &Rows) -> Result<Self, Error> {
         let split = split(layout, plan, options, lse_bytes(rows))?;
         let task = |task: &SplitTask| {
+            let SplitTask { document, queries, keys, rank } = task;
+            let home = split.batch.home(*document, queries.start).map_or(0, |rank| rank.0);
             let [q_start, q_end, k_start, k_end, home, rank] =
-                [task.queries.start, task.queries.end, task.keys.start, task.keys.end, task.home.0, task.rank.0].map(u64::from);
-            [task.document as u64, q_start, q_end, k_start, k_end, home, rank]
+                [queries.start, queries.end, keys.start, keys.end, home, rank.0].map(u64::from);
+            [*document as u64, q_start, q_end, k_start, k_end, home, rank]
         };
         Ok(Self {
             bytes: split.bytes,
             saved: Remote::of(plan).bytes(options.prices).saturating_sub(split.bytes),
-            max_over_mean: max_over_mean(&split.cells(), &options.weights),
-            tasks: split.tasks.iter().map(task).collect(),
+            max_over_mean: max_over_mean(&split.batch.cells()?, &options.weights),
+            tasks: split.batch.tasks().iter().map(task).collect(),
         })
     }
 }

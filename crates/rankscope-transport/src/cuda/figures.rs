@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rankscope_dispatch::{RowCopy, TensorName, TensorRows};
+use rankscope_dispatch::{Join, RowCopy, TensorName, TensorRows};
 
 use super::card::{Card, Grid, Memory};
 use super::error::CudaError;
@@ -84,7 +84,7 @@ impl<'a, C: Card> Bench<'a, C> {
             Put { from: buffer.address() + at, to: other.address() + at, bytes: share, signal, arrived: signal + 8 }
         };
         let mut list = Tables::default();
-        let shape = [TensorRows { name: TensorName::Query, row_bytes, wire_row_bytes: row_bytes }];
+        let shape = [TensorRows { name: TensorName::Query, row_bytes, wire_row_bytes: row_bytes, join: Join::Add }];
         let all = [RowCopy { tensor: 0, row: 0, rows, at: 0 }];
         let runs = list.copies(&all, &shape, &[tensor.address()], buffer.address());
         let sums = list.push([[0, tensor.address(), row_bytes, 0, 1]]);

@@ -3,11 +3,12 @@
 //! What is shared by all ranks is in [`Ground`]; the words and buffers others write to are published there. Words are never
 //! reset: an exchange has a number, and everything that is waited for is "at least" some number.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rankscope_dispatch::movement::ElementType;
-use rankscope_dispatch::{Message, RankExchange, TensorRows};
+use rankscope_dispatch::movement::{self, ElementType};
+use rankscope_dispatch::{Join, Message, RankExchange, TensorRows};
 use rankscope_time::Rank;
 
 use super::card::{Card, Grid, Memory, WARP};
@@ -288,7 +289,15 @@ impl<C: Card> Transport for CudaRank<C> {
         element: ElementType,
         input: &[Vec<u8>],
     ) -> Result<(Vec<Vec<u8>>, Timing), ExecuteError> {
-        Ok(self.exchange_tensors(part, tensors, element, input)?)
+        if tensors.iter().all(|tensor| tensor.join == Join::Add) {
+            return Ok(self.exchange_tensors(part, tensors, element, input)?);
+        }
+        // The card has no kernel that merges partial outputs: they are joined here, before and after.
+        let input: Vec<Vec<u8>> = movement::summed(part, tensors, element, input)?.into_iter().map(Cow::into_owned).collect();
+        let moved = RankExchange { sums_before: Vec::new(), sums_after: Vec::new(), ..part.clone() };
+        let (mut output, timing) = self.exchange_tensors(&moved, tensors, element, &input)?;
+        movement::sum_after(part, tensors, element, &mut output)?;
+        Ok((output, timing))
     }
 }
 

@@ -65,13 +65,14 @@ impl Tables {
 
 #[cfg(test)]
 mod tests {
-    use rankscope_dispatch::TensorName;
+    use rankscope_dispatch::{Join, TensorName};
 
     use super::*;
 
     #[test]
     fn copies_become_runs_with_addresses_and_empty_ones_are_left_out() {
-        let tensor = |row_bytes, wire_row_bytes| TensorRows { name: TensorName::Key, row_bytes, wire_row_bytes };
+        let tensor =
+            |row_bytes, wire_row_bytes| TensorRows { name: TensorName::Key, row_bytes, wire_row_bytes, join: Join::Add };
         let copy = |tensor, row, rows, at| RowCopy { tensor, row, rows, at };
         let mut tables = Tables::default();
         tables.push([[7_u64]]);

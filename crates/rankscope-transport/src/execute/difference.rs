@@ -51,11 +51,13 @@ impl fmt::Display for Difference {
 
 #[cfg(test)]
 mod tests {
+    use rankscope_dispatch::Join;
+
     use super::*;
 
     #[test]
     fn the_first_byte_that_differs_is_named_by_tensor_row_and_offset() {
-        let tensor = |name| TensorRows { name, row_bytes: 4, wire_row_bytes: 16 };
+        let tensor = |name| TensorRows { name, row_bytes: 4, wire_row_bytes: 16, join: Join::Add };
         let tensors = [tensor(TensorName::Key), tensor(TensorName::Value)];
         let expected = vec![vec![7; 8], vec![7; 12]];
         let first = |actual: &[Vec<u8>]| Difference::first(Rank(3), &tensors, actual, Expected(&expected));

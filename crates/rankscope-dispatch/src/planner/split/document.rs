@@ -10,7 +10,7 @@ use crate::planner::{BLOCK_TOKENS, Prices};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Costs {
     pub(super) prices: Prices,
-    /// The log-sum-exp beside an output that has to be merged.
+    /// The log-sum-exp beside every output that comes back, for rows of one tensor have one length.
     pub(super) lse_bytes: u64,
 }
 
@@ -52,29 +52,20 @@ impl Document {
 
     /// Bytes that cross between ranks because `rank` computes `tiles`.
     pub(super) fn bytes(&self, rank: u32, tiles: &[Tile], costs: Costs) -> u64 {
-        let mut keys = 0;
-        let mut ranges: Vec<(u32, u32)> = tiles.iter().map(|tile| (tile.k_start, tile.k_end)).collect();
-        ranges.sort_unstable();
-        let mut reached = 0;
-        for (start, end) in ranges {
-            keys += self.elsewhere(rank, start.max(reached)..end);
-            reached = reached.max(end);
+        let queries = self.away(rank, tiles.iter().map(|tile| tile.q_start..tile.q_end).collect());
+        let keys = self.away(rank, tiles.iter().map(|tile| tile.k_start..tile.k_end).collect());
+        queries * (costs.prices.query + costs.lse_bytes) + keys * costs.prices.key
+    }
+
+    /// Tokens in any of `ranges` that do not lie on `rank`.
+    fn away(&self, rank: u32, mut ranges: Vec<Range<u32>>) -> u64 {
+        ranges.sort_unstable_by_key(|range| range.start);
+        let (mut tokens, mut reached) = (0, 0);
+        for range in ranges {
+            tokens += self.elsewhere(rank, range.start.max(reached)..range.end);
+            reached = reached.max(range.end);
         }
-        let (mut queries, mut merged) = (0, 0);
-        let mut bounds: Vec<u32> = tiles.iter().flat_map(|tile| [tile.q_start, tile.q_end]).collect();
-        bounds.sort_unstable();
-        bounds.dedup();
-        for band in bounds.windows(2) {
-            let covering = tiles.iter().filter(|tile| tile.q_start <= band[0] && band[1] <= tile.q_end);
-            let context: u32 = covering.map(|tile| tile.k_end.min(band[1]) - tile.k_start).sum();
-            if context > 0 {
-                let away = self.elsewhere(rank, band[0]..band[1]);
-                queries += away;
-                // Who lacks part of the context has part of the output, and somebody else has the rest.
-                merged += if context < band[1] { away } else { 0 };
-            }
-        }
-        queries * costs.prices.query + merged * costs.lse_bytes + keys * costs.prices.key
+        tokens
     }
 
     /// Tokens of `range` that do not lie on `rank`.

@@ -16,7 +16,7 @@ impl Tile {
         let (queries, keys) = (u64::from(self.q_end - self.q_start), u64::from(self.k_end - self.k_start));
         match self.k_end <= self.q_start {
             true => queries * keys,
-            false => queries * keys - queries * (queries - 1) / 2,
+            false => crate::causal_cells(queries, keys),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use rankscope_dispatch::{Batch, Shard};
+use rankscope_dispatch::{Batch, Shard, SplitBatch, SplitTask};
 use rankscope_time::Rank;
 
 /// One to five ranks; documents without shards, shards without tokens, ranks without shards and documents spread over several
@@ -19,5 +19,27 @@ pub(crate) fn batch() -> impl Strategy<Value = Batch> {
             documents.iter().for_each(|document| batch.push(document).expect("ranks in range"));
             batch
         })
+    })
+}
+
+/// Documents cut into tiles by queries and keys, each tile on a rank drawn by chance: one rank may have several tiles of the same
+/// queries, or of the same keys, and any part of a context may be on any rank.
+pub(crate) fn split_batch() -> impl Strategy<Value = SplitBatch> {
+    let drawn = (batch(), vec(any::<u32>(), 0..5), vec(any::<u32>(), 64));
+    drawn.prop_map(|(layout, cuts, chance)| {
+        let mut tasks = Vec::new();
+        for (document, shards) in layout.documents().enumerate() {
+            let tokens: u32 = shards.iter().map(|shard| shard.tokens).sum();
+            let mut bounds: Vec<u32> = cuts.iter().map(|cut| cut % (tokens + 1)).chain([0, tokens]).collect();
+            bounds.sort_unstable();
+            bounds.dedup();
+            for (row, queries) in bounds.windows(2).enumerate() {
+                for keys in bounds.windows(2).take(row + 1) {
+                    let rank = Rank(chance[tasks.len() % chance.len()] % layout.world_size());
+                    tasks.push(SplitTask { document, queries: queries[0]..queries[1], keys: keys[0]..keys[1], rank });
+                }
+            }
+        }
+        SplitBatch::new(&layout, tasks).expect("tiles of a grid compute everything once")
     })
 }
