@@ -5,7 +5,7 @@ use libfuzzer_sys::fuzz_target;
 use rankscope_dispatch::binary;
 
 fuzz_target!(|bytes: &[u8]| {
-    if let Ok((batch, rows)) = binary::decode(bytes) {
-        assert_eq!(binary::encode(&batch, &rows), bytes, "every plan has one encoding");
+    if let Ok((plan, rows)) = binary::decode(bytes) {
+        assert_eq!(binary::encode(&plan, &rows), bytes, "every plan has one encoding");
     }
 });

@@ -12,7 +12,7 @@
 //!
 //! let mut batch = Batch::new(2)?;
 //! batch.push(&[Shard { linear: Rank(0), attention: Rank(1), tokens: 4096 }])?;
-//! let step = Step::of_plans(&[(&batch, &Rows::LLAMA_8B)], &StepShape::default(), &Machine::H100)?;
+//! let step = Step::of_plans(&[((&batch).into(), &Rows::LLAMA_8B)], &StepShape::default(), &Machine::H100)?;
 //! let traces = Traces::new(&step, &Machine::H100)?;
 //! let files: Vec<Vec<u8>> = (0..traces.len()).map(|npu| traces.write(npu)).collect();
 //! assert_eq!(files.len(), 2);

@@ -103,7 +103,7 @@ proptest! {
     #[test]
     fn files_are_a_step(batch in (1u32..6).prop_flat_map(batches), shape in shapes()) {
         let machine = Machine::H100;
-        let step = Step::of_plans(&[(&batch, &Rows::LLAMA_8B)], &shape, &machine).unwrap();
+        let step = Step::of_plans(&[((&batch).into(), &Rows::LLAMA_8B)], &shape, &machine).unwrap();
         let traces = Traces::new(&step, &machine).unwrap();
         prop_assert_eq!(traces.len(), step.ranks() * shape.stages as usize);
         let (mut sent, mut received) = (BTreeSet::new(), BTreeSet::new());
@@ -141,7 +141,7 @@ proptest! {
 fn a_lone_rank_computes_in_turn() {
     let mut batch = Batch::new(1).unwrap();
     batch.push(&[Shard { linear: Rank(0), attention: Rank(0), tokens: 8_192 }]).unwrap();
-    let step = Step::of_plans(&[(&batch, &Rows::LLAMA_8B)], &StepShape::default(), &Machine::H100).unwrap();
+    let step = Step::of_plans(&[((&batch).into(), &Rows::LLAMA_8B)], &StepShape::default(), &Machine::H100).unwrap();
     let nodes = nodes(&Traces::new(&step, &Machine::H100).unwrap().write(0));
     let attention: Vec<&Node> = nodes.iter().filter(|node| node.name.starts_with("attention")).collect();
     assert_eq!(attention.len(), 2, "forward and backward");

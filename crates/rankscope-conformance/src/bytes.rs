@@ -13,7 +13,7 @@ use super::error::{At, Error, Must, Place, Result};
 use super::kinds::{ELEMENT, HIDDEN_KV, HIDDEN_Q, Input, LSE};
 use super::whole::{draw, raw_object};
 use super::{Case, Form, Object, Packed, Way, raw_of};
-use rankscope_plan_files::plan::{self, Plan};
+use rankscope_plan_files::plan;
 
 /// `fa2a_from_logical`: the logical arrays are drawn from a seed, or given under `raw`.
 pub(super) fn fa2a_from_logical(case: &Case, way: Way) -> Result<Object> {
@@ -99,7 +99,9 @@ pub(super) fn planned(case: &Case) -> Result<Option<Batch>> {
         Err(Error::MissingInput { .. }) => Rows::LLAMA_8B,
         rows => rows?,
     };
-    Ok(Some(plan::bounded(Plan { batch: batch(documents, world_size)?, rows })?.batch))
+    let batch = batch(documents, world_size)?;
+    plan::within(&batch, &rows)?;
+    Ok(Some(batch))
 }
 
 fn documents(case: &Case) -> Result<Vec<Vec<[u32; 4]>>> {

@@ -202,6 +202,18 @@ pub enum Error {
         /// What is wrong.
         fault: SplitFault,
     },
+    /// Documents that are not the same in every group of heads.
+    #[error(
+        "{documents} documents are not {groups} groups of heads of the same ones: document {document} is none of the first group's"
+    )]
+    HeadGroups {
+        /// Groups of heads.
+        groups: u32,
+        /// Documents of the batch.
+        documents: usize,
+        /// The first that differs, or where another would have to be.
+        document: usize,
+    },
     /// A score that no task computes.
     #[error("document {document}: no task computes query {query} with key {key}")]
     SplitGap {

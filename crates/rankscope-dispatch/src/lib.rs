@@ -33,6 +33,7 @@
 //! ```
 
 pub mod alltoall;
+mod assignment;
 mod batch;
 pub mod binary;
 pub mod cost;
@@ -55,6 +56,7 @@ pub mod splitmix;
 mod tensors;
 mod traffic;
 
+pub use assignment::{Assignment, HeadGroups};
 pub use batch::{Batch, Shard, causal_cells};
 pub use error::{Capped, Error};
 pub use exchange::{

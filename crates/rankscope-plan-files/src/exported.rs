@@ -1,7 +1,7 @@
 //! A plan as the arguments of the library that executes it: the document of `dispatch export`.
 
 use rankscope_dispatch::export::{Alltoallv, GroupCall, Put, PutList, TaskLengths, UNIT_BYTES, group_calls};
-use rankscope_dispatch::{Contexts, Direction, Exchange, RankExchange};
+use rankscope_dispatch::{Direction, RankExchange, SplitTask};
 use rankscope_time::Rank;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -80,19 +80,33 @@ const RANKS_TOGETHER: u32 = 2048;
 /// # Errors
 /// [`ExportError`]: too many ranks together, or numbers that do not fit the integers of the library.
 pub fn arguments(plan: &Plan, form: Form, direction: Direction, only: Option<Rank>) -> Result<Value, ExportError> {
-    let world_size = plan.batch.world_size();
+    let world_size = plan.assignment.world_size();
     let mut answer = json!({
         "schema": 1,
         "kind": "rankscope_dispatch_export",
         "as": form.as_str(),
-        "plan_hash": plan::hash(&plan.batch, &plan.rows),
+        "plan_hash": plan::hash(&plan.assignment, &plan.rows),
         "world_size": world_size,
     });
     if form == Form::CuSeqlens {
-        answer["alignment"] = "causal, queries aligned to the end of their keys".into();
-        let ranks = TaskLengths::of_ranks(&plan.batch).into_iter().zip((0..).map(Rank));
+        let split = plan.assignment.split();
+        answer["alignment"] = match split {
+            None => "causal, queries aligned to the end of their keys".into(),
+            Some(_) => {
+                "where causal is true, queries are aligned to the end of their keys; elsewhere every query sees all keys".into()
+            }
+        };
+        let ranks = TaskLengths::of_ranks(&plan.assignment).into_iter().zip((0..).map(Rank));
         let ranks = ranks.filter(|(_, rank)| only.is_none_or(|only| only == *rank));
-        answer["ranks"] = ranks.map(|(tasks, rank)| cu_seqlens(&tasks, rank)).collect::<Result<_, _>>()?;
+        let of_rank = |(tasks, rank)| {
+            let mut lengths = cu_seqlens(&tasks, rank)?;
+            if let Some(split) = split {
+                let own = split.tasks().iter().filter(|task| task.rank == rank);
+                lengths["causal"] = own.map(SplitTask::is_causal).collect();
+            }
+            Ok(lengths)
+        };
+        answer["ranks"] = ranks.map(of_rank).collect::<Result<_, ExportError>>()?;
         return Ok(answer);
     }
     answer["direction"] = direction.as_str().into();
@@ -103,8 +117,8 @@ pub fn arguments(plan: &Plan, form: Form, direction: Direction, only: Option<Ran
         answer["unit_bytes"] = unit_bytes.unwrap_or(1).into();
     }
     let parts = match only {
-        Some(rank) => vec![RankExchange::new(&plan.batch, &plan.rows, direction, Contexts::PerTask, rank)?],
-        None => Exchange::new(&plan.batch, &plan.rows, direction)?.ranks,
+        Some(rank) => vec![plan.assignment.rank_exchange(&plan.rows, direction, rank)?],
+        None => plan.assignment.exchange(&plan.rows, direction)?.ranks,
     };
     let of_rank = |part: &RankExchange| match form {
         Form::Nccl => Ok(nccl(part, world_size)),

@@ -11,8 +11,8 @@
 //! use rankscope_plan_files::plan;
 //!
 //! let plan = plan::read(br#"{"world_size": 2, "documents": [[[0, 0, 5], [1, 0, 3]]]}"#)?;
-//! assert_eq!(plan.batch.linear_tokens(), [5, 3]);
-//! assert_eq!(plan::read(plan::json(&plan.batch, &plan.rows).as_bytes())?, plan);
+//! assert_eq!(plan.assignment.linear_tokens(), [5, 3]);
+//! assert_eq!(plan::read(plan::json(&plan.assignment, &plan.rows).as_bytes())?, plan);
 //! # Ok::<(), plan::PlanError>(())
 //! ```
 

@@ -4,10 +4,10 @@ mod split_kv;
 
 use std::time::Duration;
 
-use rankscope_dispatch::Batch;
 use rankscope_dispatch::cost::Work;
 use rankscope_dispatch::planner::bounded::{Explanation, Limits, Options, loads, max_over_mean};
-use rankscope_dispatch::planner::{Goal, Remote, cell_limits, choose, exact_raising, gap, lower_bound};
+use rankscope_dispatch::planner::{Goal, HeadPlan, Remote, by_heads, cell_limits, choose, exact_raising, gap, lower_bound};
+use rankscope_dispatch::{Batch, HeadGroups};
 use rankscope_time::Span;
 use serde::Serialize;
 
@@ -26,6 +26,9 @@ pub struct Answer {
     pub placement: Placement,
     /// Ranks.
     pub world_size: u32,
+    /// Groups of heads, if there are several: shards, their limits and loads, and tokens that are away, are of single groups then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub head_groups: Option<u32>,
     /// How many documents.
     pub documents: usize,
     /// Their tokens.
@@ -164,6 +167,21 @@ pub struct Planned {
 }
 
 impl Planned {
+    /// The same documents, wherever they came to lie, with their heads in `groups` and by `plan`, unless ranks with a group each
+    /// move fewer bytes. Prices in `options` are of rows of one group.
+    ///
+    /// # Errors
+    /// Those of `plan`, and of [`by_heads`].
+    pub fn of_heads(
+        self,
+        groups: HeadGroups,
+        options: &Options,
+        plan: impl FnOnce(&Batch) -> Result<Batch, rankscope_dispatch::Error>,
+    ) -> Result<Self, rankscope_dispatch::Error> {
+        let HeadPlan { layout, plan, .. } = by_heads(&self.layout, groups, options, plan)?;
+        Ok(Self { layout, plan, placement: self.placement })
+    }
+
     /// Documents that lie as `layout` says, by `plan`.
     ///
     /// # Errors
@@ -229,6 +247,20 @@ impl From<Explanation> for Move {
 }
 
 impl Answer {
+    /// Of documents that stand once for each of so many groups of heads.
+    #[must_use]
+    pub fn of_heads(self, groups: HeadGroups) -> Self {
+        let many = groups.get();
+        Self {
+            head_groups: (many > 1).then_some(many),
+            documents: self.documents / many as usize,
+            tokens: self.tokens / u64::from(many),
+            bytes_per_token: self.bytes_per_token * f64::from(many),
+            elems_per_token: self.elems_per_token * f64::from(many),
+            ..self
+        }
+    }
+
     /// With the reasons of its moves.
     #[must_use]
     pub fn explained(self, moves: Option<Vec<Explanation>>) -> Self {
@@ -278,6 +310,7 @@ impl Answer {
             eps: options.eps,
             placement: Placement::Given,
             world_size: layout.world_size(),
+            head_groups: None,
             documents: layout.len(),
             tokens,
             max_over_mean: max_over_mean(&after, &options.weights),

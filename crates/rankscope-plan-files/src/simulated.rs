@@ -86,12 +86,12 @@ impl Simulation {
     /// # Errors
     /// [`Error::Overflow`] where tokens leave 64 bits.
     pub fn new(plan: &Plan, dtype: ElementType, exchanges: Vec<Moved>) -> Result<Self, Error> {
-        let tokens = ContextTokens::new(&plan.batch)?;
+        let tokens = ContextTokens::new(&plan.assignment)?;
         Ok(Self {
             schema: 1,
             kind: "rankscope_dispatch_simulation",
-            plan_hash: plan::hash(&plan.batch, &plan.rows),
-            world_size: plan.batch.world_size(),
+            plan_hash: plan::hash(&plan.assignment, &plan.rows),
+            world_size: plan.assignment.world_size(),
             dtype,
             contexts: Contexts { tokens_per_task: tokens.per_task, tokens_per_rank: tokens.per_rank, ratio: tokens.ratio() },
             exchanges,

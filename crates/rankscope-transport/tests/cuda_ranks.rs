@@ -12,7 +12,9 @@ use std::time::Duration;
 use cuda_card::{KERNELS, ThreadCard};
 use drawn::{Chance, receive_buffers, send_buffers};
 use rankscope_dispatch::movement::{self, ElementType};
-use rankscope_dispatch::{Batch, Exchange, Join, RankExchange, RowCopy, RowSum, Rows, Shard, TensorName, TensorRows};
+use rankscope_dispatch::{
+    Batch, Exchange, Join, RankExchange, RowCopy, RowSum, Rows, Shard, SplitBatch, SplitTask, TensorName, TensorRows,
+};
 use rankscope_time::Rank;
 use rankscope_transport::cuda::{self, CudaRank};
 use rankscope_transport::execute::Trial;
@@ -95,7 +97,27 @@ fn the_exchanges_of_a_layer_of_random_batches_are_the_simulators() {
         let job = CudaRank::job((0..world_size).map(|_| ThreadCard).collect(), PATIENCE).unwrap();
         let outcomes = trial.run_threads(job).unwrap();
         assert!(outcomes.iter().all(|outcome| outcome.timings.len() == 2), "case {case}");
+        // The same documents with the keys of later queries elsewhere, and outputs that are merged.
+        let trial = Trial::new(halved(&batch, &mut chance), &rows, ElementType::Bf16, 1, case).unwrap();
+        let job = CudaRank::job((0..world_size).map(|_| ThreadCard).collect(), PATIENCE).unwrap();
+        trial.run_threads(job).unwrap();
     }
+}
+
+/// Documents in halves; the later one's queries see either on ranks drawn by chance.
+fn halved(batch: &Batch, chance: &mut Chance) -> SplitBatch {
+    let mut tasks = Vec::new();
+    for (document, shards) in batch.documents().enumerate() {
+        let tokens: u32 = shards.iter().map(|shard| shard.tokens).sum();
+        let half = tokens / 2;
+        for (queries, keys) in [(0..half, 0..half), (half..tokens, 0..half), (half..tokens, half..tokens)] {
+            let rank = Rank(chance.draw(batch.world_size().into()) as u32);
+            if !queries.is_empty() && !keys.is_empty() {
+                tasks.push(SplitTask { document, queries, keys, rank });
+            }
+        }
+    }
+    SplitBatch::new(batch, tasks).expect("halves are all of it")
 }
 
 #[test]

@@ -46,6 +46,9 @@ def plan(
     cap_receive_bytes: int | None = None,
     cap_buffer_bytes: int | None = None,
     search_steps: int | None = None,
+    split_kv: bool = False,
+    heads: int | None = None,
+    head_groups: int = 1,
 ) -> Plan:
     """Decides which rank computes which piece of attention.
 
@@ -65,12 +68,16 @@ def plan(
     With `network`, one of the known ones or a file, the plan is for the shortest forward pass there, by the model of `predict`, instead of for
     the fewest bytes; `attention_tflops` is the speed of attention kernels.
 
+    With `split_kv` several ranks share the keys of the same queries where that moves less, and their outputs are merged by the
+    log-sum-exps of `heads` heads (one for every 128 elements of a query row if not given). With `head_groups` ranks may compute a document
+    for some of its heads: as many groups as there are key heads at most, and both kinds of rows divide by it.
+
     `hidden_q`, `hidden_kv` and `element_bytes` are the sizes of a row of queries and of keys on one rank. No rank computes more than
     `1 + eps` times its share, by its weight. Only `mask="causal"` is planned; 'full' and 'window' are refused, with the reason.
     """
     ensure_causal(mask)
     ensure_whole(ranks=ranks, cp=cp, tokens_per_rank=tokens_per_rank, search_steps=search_steps)
-    ensure_whole(hidden_q=hidden_q, hidden_kv=hidden_kv, element_bytes=element_bytes)
+    ensure_whole(hidden_q=hidden_q, hidden_kv=hidden_kv, element_bytes=element_bytes, heads=heads, head_groups=head_groups)
     caps = {"cap_send_bytes": cap_send_bytes, "cap_receive_bytes": cap_receive_bytes, "cap_buffer_bytes": cap_buffer_bytes}
     ensure_whole(PlanError, BITS_64, **caps)
     rows = (hidden_q, hidden_kv, 0, element_bytes)
@@ -92,6 +99,8 @@ def plan(
         "tokens_per_rank": tokens_per_rank,
         "network": None if network is None else _network(network),
         "attention_tflops": attention_tflops,
+        "head_groups": head_groups,
+        "split_heads": (heads or max(hidden_q // 128, 1)) if split_kv else None,
     }
     return Plan(laid_out.planned(settings))
 
@@ -147,16 +156,32 @@ class Plan:
     @property
     def max_over_mean(self) -> float:
         """Attention of the heaviest rank over the mean."""
-        return float(self._figures["max_over_mean"])
+        return float(self._own_figures["max_over_mean"])
 
     @property
     def bytes(self) -> int:
         """Bytes that move in a forward pass, per layer."""
-        return int(self._figures["bytes"])
+        return int(self._own_figures["bytes"])
+
+    @property
+    def head_groups(self) -> int:
+        """Groups of heads; the documents of one after those of another in `shards()`, `tasks()` and the rows of ranks."""
+        return self._native.head_groups
+
+    @property
+    def merges(self) -> bool:
+        """Whether some queries have several tasks, whose outputs are merged."""
+        return self._native.merges
 
     def shards(self) -> Array:
-        """A row per piece, documents in order and each from start to end: document, rank that holds it, rank that computes it, tokens."""
+        """A row per piece, documents in order and each from start to end: document, rank that holds it, rank that computes it, tokens.
+        Where keys are split the last rank is that which holds it; see `tasks()`."""
         return self._native.shards()
+
+    def tasks(self) -> Array:
+        """A row per task: document, first query, end of the queries, first key, end of the keys, rank that computes it. The keys end
+        with the queries, each of which sees those up to itself, or before them, and all are seen."""
+        return self._native.tasks()
 
     def rank(self, number: int) -> RankRows:
         """What one rank needs to execute the plan."""
@@ -225,6 +250,10 @@ class Plan:
         name, content = _network(network)
         further = [_plan(one)._native for one in then]
         return dict(json.loads(self._native.simulate(name, content, further, settings)))
+
+    @property
+    def _own_figures(self) -> Mapping[str, Any]:
+        return dict(self._figures.get("split_kv") or self._figures)
 
     @cached_property
     def _figures(self) -> Mapping[str, Any]:

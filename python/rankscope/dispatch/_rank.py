@@ -34,6 +34,11 @@ class RankRows:
     to the end of their keys."""
     cu_seqlens_k: Array
     """The same of keys and values."""
+    causal: Array
+    """For each task 1 if its keys end with its queries, and 0 if every query sees all keys, which is so only where keys are split; int32."""
+    merges: bool
+    """Whether outputs of the plan are merged: those of a query by their log-sum-exp, in the receive buffer of the queries first, and at
+    home from there."""
     max_seqlen_q: int
     """Queries of the longest task."""
     max_seqlen_k: int

@@ -6,6 +6,9 @@ has `all_to_all_single`, gloo among them.
     out = attention(q, k, v)         # rows [tokens on this rank, heads, head size]
 
 All ranks must have the same plan, which is so where they plan the same lengths: planning depends on nothing else.
+
+Where ranks share the keys of a query (`split_kv`), each gives part of its output and the log-sum-exp of its scores, and both are merged:
+on the rank that has several parts, and then at home. Where heads are in groups, rows are brought into their order and back.
 """
 
 from __future__ import annotations
@@ -25,6 +28,9 @@ from rankscope.dispatch._rank import RankRows
 # A kernel as flash_attn_varlen_func is, called with causal=True: queries, keys and values of all tasks back to back, where each
 # begins, and the longest of them. Queries are aligned to the end of their keys.
 Kernel = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor, int, int], Tensor]
+# The same for plans that split keys: it is told for each task whether it is causal, else every query sees all keys, and gives the
+# log-sum-exps as well, [queries, heads]. Gradients go through both.
+PartialKernel = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor, int, int, list[bool]], tuple[Tensor, Tensor]]
 
 
 class AttentionDispatch:
@@ -48,20 +54,25 @@ class AttentionDispatch:
             _ensure_same(plan, group, device)
         self.rows: RankRows = plan.rank(dist.get_rank(group))
         arrays = {name: tensor.to(device) for name, tensor in self.rows.arrays("torch").items()}
+        self.head_groups = plan.head_groups
+        # Rows of a rank are those of the first group of heads, then of the next; tokens are the same in each.
+        self.tokens = self.rows.tokens // self.head_groups
         self.cu_seqlens_q: Tensor = arrays["cu_seqlens_q"]
         self.cu_seqlens_k: Tensor = arrays["cu_seqlens_k"]
-        self.position_ids: Tensor = arrays["position_ids"]
-        self.document_ids: Tensor = arrays["document_ids"]
+        self.position_ids: Tensor = arrays["position_ids"][: self.tokens]
+        self.document_ids: Tensor = arrays["document_ids"][: self.tokens]
+        self.causal = [bool(causal) for causal in arrays["causal"].tolist()]
         self._queries = _way(self.rows, "q", arrays, group)
         self._keys = _way(self.rows, "kv", arrays, group)
 
     def to_attention(self, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The queries of this rank's tasks, and for each of them all keys and values up to its end."""
+        """The queries of this rank's tasks, and for each of them all keys and values that it takes."""
         for name, tensor in (("q", q), ("k", k), ("v", v)):
-            if tensor.shape[0] != self.rows.tokens:
+            if tensor.shape[0] != self.tokens:
                 raise PlanError(
-                    f"{name} has {tensor.shape[0]} rows, and rank {self.rows.rank} holds {self.rows.tokens} tokens in this plan"
+                    f"{name} has {tensor.shape[0]} rows, and rank {self.rows.rank} holds {self.tokens} tokens in this plan"
                 )
+        q, k, v = (self._by_group(tensor) for tensor in (q, k, v))
         # Keys and values go together: one exchange less.
         wide = torch.cat((k.flatten(1), v.flatten(1)), dim=1)
         queries: Tensor = _Out.apply(q, self._queries)
@@ -70,23 +81,67 @@ class AttentionDispatch:
         keys, values = both[:, :width], both[:, width:]
         return queries, keys.reshape(-1, *k.shape[1:]), values.reshape(-1, *v.shape[1:])
 
-    def from_attention(self, out: Tensor) -> Tensor:
-        """The outputs of this rank's tokens, from wherever they were computed. Anything with a row per query goes the same way."""
+    def from_attention(self, out: Tensor, lse: Tensor | None = None) -> Tensor:
+        """The outputs of this rank's tokens, from wherever they were computed. Anything with a row per query goes the same way.
+
+        With `lse`, which plans need that split keys, outputs are parts, and are merged by their log-sum-exps, [queries, heads].
+        """
         if out.shape[0] != len(self._queries.receive_rows):
             raise PlanError(
                 f"{out.shape[0]} rows of outputs, and rank {self.rows.rank} computes {len(self._queries.receive_rows)} queries"
             )
-        back: Tensor = _Back.apply(out, self._queries)
-        return back
+        if lse is None:
+            if self.rows.merges:
+                raise PlanError("this plan splits keys: outputs are parts, and are merged by their log-sum-exps, `lse`")
+            back: Tensor = _Back.apply(out, self._queries)
+            return self._by_token(back)
+        return self._by_token(self._merged(out, lse))
 
-    def __call__(self, q: Tensor, k: Tensor, v: Tensor, kernel: Kernel | None = None) -> Tensor:
-        """Attention of this rank's tokens, computed wherever the plan says."""
+    def __call__(self, q: Tensor, k: Tensor, v: Tensor, kernel: Kernel | PartialKernel | None = None) -> Tensor:
+        """Attention of this rank's tokens, computed wherever the plan says; by a `PartialKernel` where it splits keys."""
         queries, keys, values = self.to_attention(q, k, v)
         lengths = (self.cu_seqlens_q, self.cu_seqlens_k, self.rows.max_seqlen_q, self.rows.max_seqlen_k)
-        if kernel is None or len(queries) == 0:
-            # Kernels need not know what nothing is.
-            kernel = varlen_attention
-        return self.from_attention(kernel(queries, keys, values, *lengths))
+        # Kernels need not know what nothing is.
+        none = kernel is None or len(queries) == 0
+        if self.rows.merges:
+            parts: Any = partial_attention if none else kernel
+            return self.from_attention(*parts(queries, keys, values, *lengths, self.causal))
+        whole: Any = varlen_attention if none else kernel
+        return self.from_attention(whole(queries, keys, values, *lengths))
+
+    def _merged(self, out: Tensor, lse: Tensor) -> Tensor:
+        way = self._queries
+        # One row for each that was received, however many tasks it was for; then one for each token.
+        for index, rows, counts in (
+            (way.receive_rows, sum(way.receive_counts), (way.receive_counts, way.send_counts)),
+            (way.send_rows, way.rows, None),
+        ):
+            out, lse = _merge(out, lse, index, rows)
+            if counts is not None:
+                out, lse = (_Carried.apply(tensor, *counts, way.group) for tensor in (out, lse))
+        return out
+
+    def _by_group(self, rows: Tensor) -> Tensor:
+        if self.head_groups == 1:
+            return rows
+        if rows.shape[1] % self.head_groups:
+            raise PlanError(f"{rows.shape[1]} heads are not {self.head_groups} equal groups, as this plan has them")
+        return rows.unflatten(1, (self.head_groups, -1)).transpose(0, 1).flatten(0, 1)
+
+    def _by_token(self, rows: Tensor) -> Tensor:
+        if self.head_groups == 1:
+            return rows
+        return rows.unflatten(0, (self.head_groups, self.tokens)).transpose(0, 1).flatten(1, 2)
+
+
+def _merge(out: Tensor, lse: Tensor, index: Tensor, rows: int) -> tuple[Tensor, Tensor]:
+    """Outputs over parts of the keys as those over all of them; `index` says for each of which row it is a part."""
+    most = lse.new_full((rows, lse.shape[1]), float("-inf")).index_reduce_(0, index, lse.detach(), "amax")
+    weights = (lse - most.index_select(0, index)).exp()
+    total = torch.zeros_like(most).index_add(0, index, weights)
+    shares = (weights / total.index_select(0, index)).unsqueeze(-1).to(out.dtype)
+    merged = out.new_zeros((rows, *out.shape[1:])).index_add(0, index, out * shares)
+    return merged, most + total.log()
 
 
 def varlen_attention(
@@ -109,6 +164,40 @@ def varlen_attention(
         outputs.append(out.squeeze(0).transpose(0, 1))
     # A rank without tasks still takes part in the way back, and its gradients in the way there.
     return torch.cat(outputs) if outputs else q + 0 * (k.sum() + v.sum())
+
+
+def partial_attention(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    cu_seqlens_q: Tensor,
+    cu_seqlens_k: Tensor,
+    max_seqlen_q: int,
+    max_seqlen_k: int,
+    causal: list[bool],
+) -> tuple[Tensor, Tensor]:
+    """Attention of packed tasks over part of their keys by torch alone, and the log-sum-exps of its scores: right on every device, and
+    fast on none."""
+    del max_seqlen_q, max_seqlen_k
+    ends_q, ends_k = cu_seqlens_q.tolist(), cu_seqlens_k.tolist()
+    group = q.shape[1] // k.shape[1]
+    outputs, lses = [], []
+    for task, is_causal in enumerate(causal):
+        queries = q[ends_q[task] : ends_q[task + 1]].transpose(0, 1)
+        rows = (tensor[ends_k[task] : ends_k[task + 1]].transpose(0, 1) for tensor in (k, v))
+        keys, values = (tensor.repeat_interleave(group, dim=0) for tensor in rows)
+        scores = queries @ keys.transpose(1, 2) / q.shape[-1] ** 0.5
+        if is_causal:
+            seen = torch.ones(scores.shape[1:], dtype=torch.bool, device=q.device).tril(scores.shape[2] - scores.shape[1])
+            scores = scores.masked_fill(~seen, float("-inf"))
+        lse = scores.logsumexp(dim=-1)
+        outputs.append(((scores - lse.unsqueeze(-1)).exp() @ values).transpose(0, 1))
+        lses.append(lse.transpose(0, 1))
+    if outputs:
+        return torch.cat(outputs), torch.cat(lses)
+    # A rank without tasks still takes part in the way back, and its gradients in the way there.
+    nothing = q + 0 * (k.sum() + v.sum())
+    return nothing, nothing.sum(dim=-1)
 
 
 @dataclass(frozen=True)
@@ -166,6 +255,21 @@ class _Back(torch.autograd.Function):
         return _Out.apply(grad_outputs[0], ctx.way), None
 
 
+class _Carried(torch.autograd.Function):
+    """Rows of one buffer to those of all ranks, and gradients back."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, send_counts: list[int], receive_counts: list[int], group: Any) -> Tensor:
+        ctx.counts, ctx.group = (receive_counts, send_counts), group
+        received = x.new_empty((sum(receive_counts), *x.shape[1:]))
+        dist.all_to_all_single(received, x.contiguous(), receive_counts, send_counts, group=group)
+        return received
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> tuple[Tensor, None, None, None]:
+        return _Carried.apply(grad_outputs[0], *ctx.counts, ctx.group), None, None, None
+
+
 def _way(rows: RankRows, tensor: str, arrays: dict[str, Tensor], group: dist.ProcessGroup | None) -> _Way:
     return _Way(
         rows=rows.tokens,
@@ -173,7 +277,8 @@ def _way(rows: RankRows, tensor: str, arrays: dict[str, Tensor], group: dist.Pro
         send_counts=getattr(rows, f"{tensor}_send_counts"),
         receive_counts=getattr(rows, f"{tensor}_receive_counts"),
         receive_rows=arrays[f"{tensor}_receive_rows"],
-        once=tensor == "q",
+        # A query that several ranks have tasks for is sent to each of them.
+        once=tensor == "q" and not rows.merges,
         group=group,
     )
 

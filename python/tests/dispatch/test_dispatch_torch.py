@@ -87,6 +87,66 @@ def test_dispatched_attention_is_whole_attention(tmp_path, pieces):
     assert codes == [0, 0, 0], "\n".join(printed)
 
 
+# The same of any plan in a file: rows of four query heads and two key heads.
+FILE_WORKER = """
+import sys
+import torch
+import torch.distributed as dist
+from rankscope import dispatch
+from rankscope.dispatch.torch import AttentionDispatch, varlen_attention
+
+rank, ranks, meeting, path = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]
+torch.set_default_dtype(torch.float64)
+torch.set_num_threads(1)
+dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=ranks)
+plan = dispatch.load(path)
+lengths = [0] * plan.documents
+for document, _, _, tokens in plan.shards().tolist():
+    if document < plan.documents:
+        lengths[document] += tokens
+attention = AttentionDispatch(plan, verify=True)
+starts = torch.tensor([0, *lengths]).cumsum(0)
+held = starts[attention.document_ids] + attention.position_ids
+
+torch.manual_seed(0)
+tokens = sum(lengths)
+rows = [torch.randn(tokens, heads, 8) for heads in (4, 2, 2)]
+weights = torch.randn(tokens, 4, 8)
+own = [tensor[held].requires_grad_() for tensor in rows]
+out = attention(*own)
+(out * weights[held]).sum().backward()
+whole = [tensor.clone().requires_grad_() for tensor in rows]
+ends = starts.to(torch.int32)
+right = varlen_attention(*whole, ends, ends, max(lengths), max(lengths))
+(right * weights).sum().backward()
+for found, expected in zip([out, *(tensor.grad for tensor in own)], [right, *(tensor.grad for tensor in whole)], strict=True):
+    torch.testing.assert_close(found, expected[held], rtol=1e-10, atol=1e-10)
+dist.destroy_process_group()
+"""
+
+TILES = {
+    "layout": [[[0, 6], [1, 5], [2, 3]], [[1, 4]], []],
+    # Rank 2 has two parts of the same queries; rank 0 and rank 1 share those of the second document.
+    "tasks": [
+        [[0, 6, 0, 6, 0], [6, 11, 0, 2, 2], [6, 11, 2, 4, 0], [6, 11, 4, 6, 2], [6, 11, 6, 11, 1], [11, 14, 0, 11, 0], [11, 14, 11, 14, 2]],
+        [[0, 2, 0, 2, 1], [2, 4, 0, 2, 0], [2, 4, 2, 4, 1]],
+        [],
+    ],
+}
+# Rank 2 holds nothing, and has no task.
+IDLE = {"world_size": 3, "layout": [[[0, 4], [1, 4]]], "tasks": [[[0, 4, 0, 4, 0], [4, 8, 0, 4, 0], [4, 8, 4, 8, 1]]]}
+GROUPS = {"head_groups": 2, "documents": [[[0, 0, 5], [1, 1, 4]], [[2, 0, 3]], [[0, 2, 3], [0, 1, 2], [1, 2, 4]], [[2, 2, 3]]]}
+BOTH = {"head_groups": 2, "layout": TILES["layout"] * 2, "tasks": TILES["tasks"] + [[[0, 14, 0, 14, 2]], [[0, 4, 0, 4, 0]], []]}
+
+
+@pytest.mark.parametrize("plan", [TILES, IDLE, GROUPS, BOTH])
+def test_split_attention_is_whole_attention(tmp_path, plan):
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps({"schema": 2, "rows": {"hidden_q": 32, "hidden_kv": 16, "lse": 8, "element_bytes": 2}, **plan}))
+    codes, printed = together(3, FILE_WORKER, tmp_path / "store", str(path))
+    assert codes == [0, 0, 0], "\n".join(printed)
+
+
 OTHER_PLANS = """
 import sys
 import torch.distributed as dist

@@ -3,7 +3,7 @@
 use rankscope_time::Span;
 
 use crate::network::transfer;
-use crate::{Batch, Error, Rows};
+use crate::{Assignment, Error, Rows};
 
 /// What one rank can do. Rates are what kernels reach, not what data sheets say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,13 +28,13 @@ impl Machine {
     ///
     /// # Errors
     /// [`Error::Overflow`].
-    pub fn attention(&self, batch: &Batch, rows: &Rows) -> Result<Vec<Span>, Error> {
+    pub fn attention<'a>(&self, plan: impl Into<Assignment<'a>>, rows: &Rows) -> Result<Vec<Span>, Error> {
         let flops_per_cell = 4 * u64::from(rows.hidden_q);
         let time = |cells: u64| {
             let flops = cells.checked_mul(flops_per_cell).ok_or(Error::Overflow { what: "the operations of one rank" })?;
             Ok(transfer(flops, self.attention_flops_per_second))
         };
-        batch.cells()?.into_iter().map(time).collect()
+        plan.into().cells()?.into_iter().map(time).collect()
     }
 
     /// Forward dense work of every rank, at `flops_per_token` a layer.

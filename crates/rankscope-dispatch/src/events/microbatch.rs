@@ -4,23 +4,26 @@ use rankscope_time::Span;
 
 use super::cost::Machine;
 use super::work::{LayerWork, Microbatch, Transfer};
-use crate::{Batch, Direction, Error, Exchange, Rows};
+use crate::{Assignment, Direction, Error, Rows};
 
 impl Microbatch {
-    /// What `batch` takes in one layer. Gradients take twice the dense work of the forward pass and, because attention is computed
+    /// What `plan` takes in one layer. Gradients take twice the dense work of the forward pass and, because attention is computed
     /// once more on the way, two and a half times its attention.
     ///
     /// # Errors
     /// [`Error::Overflow`].
-    pub fn of(batch: &Batch, rows: &Rows, machine: &Machine, backward: bool) -> Result<Self, Error> {
-        let transfer = |direction| Exchange::new(batch, rows, direction).map(|exchange| Transfer::of(&exchange));
-        let dense = machine.dense(&batch.linear_tokens(), rows.dense_flops_per_token());
+    pub fn of<'a>(plan: impl Into<Assignment<'a>>, rows: &Rows, machine: &Machine, backward: bool) -> Result<Self, Error> {
+        let plan = plan.into();
+        let transfer = |direction| plan.exchange(rows, direction).map(|exchange| Transfer::of(&exchange));
+        // Dense layers see all heads of a token.
+        let (tokens, all) = (plan.linear_tokens(), plan.head_groups().all_rows(rows));
+        let dense = machine.dense(&tokens, all.dense_flops_per_token());
         // Projections of queries, keys and values come before attention, the output's and the MLP after it.
-        let (q, kv) = (u64::from(rows.hidden_q), u64::from(rows.hidden_kv));
+        let (q, kv) = (u64::from(all.hidden_q), u64::from(all.hidden_kv));
         let before_flops = q.saturating_mul(q.saturating_add(kv.saturating_mul(2))).saturating_mul(2);
-        let before = machine.dense(&batch.linear_tokens(), before_flops);
+        let before = machine.dense(&tokens, before_flops);
         let after: Vec<Span> = dense.iter().zip(&before).map(|(all, before)| *all - *before).collect();
-        let attention = machine.attention(batch, rows)?;
+        let attention = machine.attention(&plan, rows)?;
         let backward = match backward {
             true => Some(LayerWork {
                 before: scaled(&after, 4),

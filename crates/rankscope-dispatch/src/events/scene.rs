@@ -2,7 +2,7 @@
 
 use super::{Machine, Microbatch, Outcome, Step, Wire, play};
 use crate::network::Network;
-use crate::{Batch, Error, Rows};
+use crate::{Assignment, Error, Rows};
 
 /// How the work of plans makes a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,18 +33,18 @@ impl Step {
     ///
     /// # Errors
     /// [`Error::BadStep`] without a plan; [`Error::Overflow`] for work beyond 64 bits.
-    pub fn of_plans(plans: &[(&Batch, &Rows)], shape: &StepShape, machine: &Machine) -> Result<Self, Error> {
-        let (batch, rows) = plans.first().ok_or(Error::BadStep { what: "a step has at least one plan" })?;
-        let microbatch = |(batch, rows): &(&Batch, &Rows)| Microbatch::of(batch, rows, machine, shape.backward);
+    pub fn of_plans(plans: &[(Assignment<'_>, &Rows)], shape: &StepShape, machine: &Machine) -> Result<Self, Error> {
+        let (plan, rows) = plans.first().ok_or(Error::BadStep { what: "a step has at least one plan" })?;
+        let microbatch = |(plan, rows): &(Assignment<'_>, &Rows)| Microbatch::of(plan, rows, machine, shape.backward);
         let distinct = plans.iter().map(microbatch).collect::<Result<Vec<_>, _>>()?;
         let many = shape.microbatches.map_or(plans.len(), |many| many as usize);
-        let row_bytes = rows.bytes(u64::from(rows.hidden_q));
+        let row_bytes = rows.bytes(u64::from(plan.head_groups().all_rows(rows).hidden_q));
         let activation = |tokens: u64| if shape.stages > 1 { tokens.saturating_mul(row_bytes) } else { 0 };
         Ok(Self {
             microbatches: distinct.iter().cycle().take(many).cloned().collect(),
             layers: shape.layers,
             stages: shape.stages,
-            activation_bytes: batch.linear_tokens().into_iter().map(activation).collect(),
+            activation_bytes: plan.linear_tokens().into_iter().map(activation).collect(),
             nano_batches: if shape.overlap { 2 } else { 1 },
             overlap: shape.overlap,
         })
@@ -71,15 +71,17 @@ impl Scene {
     /// # Errors
     /// Those of [`Step::of_plans`] and [`play`].
     pub fn play(
-        plans: &[(&Batch, &Rows)],
+        plans: &[(Assignment<'_>, &Rows)],
         shape: &StepShape,
         machine: &Machine,
         network: &Network,
         wire: Wire,
     ) -> Result<Self, Error> {
         let step = Step::of_plans(plans, shape, machine)?;
-        let at_home: Vec<_> = plans.iter().map(|(batch, _)| batch.at_home()).collect();
-        let at_home: Vec<_> = at_home.iter().zip(plans).map(|(batch, (_, rows))| (batch, *rows)).collect();
+        let at_home: Vec<_> = plans.iter().map(|(plan, _)| plan.layout().at_home()).collect();
+        let groups = plans.iter().map(|(plan, _)| plan.head_groups());
+        let at_home = at_home.iter().zip(groups).map(|(batch, groups)| Assignment::from(batch).of_heads(groups));
+        let at_home = at_home.zip(plans).map(|(plan, (_, rows))| Ok((plan?, *rows))).collect::<Result<Vec<_>, Error>>()?;
         let home = Step { overlap: false, ..Step::of_plans(&at_home, shape, machine)? };
         let play = |step: &Step| play(step, machine, network, wire);
         let played = play(&step)?;

@@ -44,7 +44,7 @@ impl RankExchange {
         Ok(ranks.swap_remove(0))
     }
 
-    pub(super) fn empty(rank: Rank, tensors: usize) -> Self {
+    pub(crate) fn empty(rank: Rank, tensors: usize) -> Self {
         Self {
             rank,
             sends: Vec::new(),

@@ -41,6 +41,11 @@ impl RankExchange {
     }
 }
 
+/// Key tokens that are sent, once to every rank that needs them.
+pub(super) fn context_tokens(batch: &SplitBatch) -> Result<u64, Error> {
+    Ok(Spread::new(batch, true)?.blocks.iter().map(|block| block.contexts).sum())
+}
+
 fn tensors(batch: &SplitBatch, rows: &Rows, direction: Direction) -> Result<Vec<TensorRows>, Error> {
     if batch.merges() { direction.split_tensors(rows) } else { direction.tensors(rows) }
 }

@@ -1,7 +1,7 @@
 //! What de-duplication saves.
 
 use super::outline::Outline;
-use crate::{Batch, Error};
+use crate::{Assignment, Batch, Error, SplitBatch};
 
 /// Key tokens of a batch, counted two ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,11 +13,25 @@ pub struct ContextTokens {
 }
 
 impl ContextTokens {
-    /// Counts the keys of `batch`, those that stay on their rank included.
+    /// Counts the keys of a plan, those that stay on their rank included.
     ///
     /// # Errors
     /// [`Error::Overflow`].
-    pub fn new(batch: &Batch) -> Result<Self, Error> {
+    pub fn new<'a>(plan: impl Into<Assignment<'a>>) -> Result<Self, Error> {
+        let plan = plan.into();
+        match plan.split() {
+            Some(split) => Self::split(split),
+            None => Self::whole(plan.layout()),
+        }
+    }
+
+    fn split(batch: &SplitBatch) -> Result<Self, Error> {
+        let per_task = batch.tasks().iter().map(|task| task.keys.len() as u64).try_fold(0_u64, u64::checked_add);
+        let per_task = per_task.ok_or(Error::Overflow { what: "the key tokens of all tasks" })?;
+        Ok(Self { per_task, per_rank: super::split::context_tokens(batch)? })
+    }
+
+    fn whole(batch: &Batch) -> Result<Self, Error> {
         let mut outline = Outline::new(batch.world_size());
         let mut tokens = Self { per_task: 0, per_rank: 0 };
         for document in batch.documents() {

@@ -8,7 +8,7 @@
 use rankscope_time::Rank;
 
 use super::TaskLengths;
-use crate::{Batch, Contexts, Direction, Error, Message, RankExchange, RowCopy, Rows};
+use crate::{Assignment, Batch, Direction, Error, Message, RankExchange, RowCopy, Rows, SplitBatch, SplitTask};
 
 /// How the rows of a tensor get from the linear to the attention layout, as one rank sees it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,7 +37,8 @@ pub struct TokenPlaces {
 /// What one rank needs to execute a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowIndices {
-    /// Queries; outputs return by the same numbers.
+    /// Queries; outputs return by the same numbers. Of a query that several tasks share, all outputs of a rank become one row of the
+    /// buffer, and the rows of all ranks one at home: merged by their log-sum-exp, and not added.
     pub queries: RowMoves,
     /// Keys, or values: each goes once to a rank that needs it, and lies there once for every task that needs it.
     pub keys: RowMoves,
@@ -47,6 +48,8 @@ pub struct RowIndices {
     pub computed: TokenPlaces,
     /// Its tasks.
     pub tasks: TaskLengths,
+    /// Whether the queries of each task see the keys up to themselves; else every query sees all keys.
+    pub causal: Vec<bool>,
 }
 
 impl RowIndices {
@@ -54,21 +57,33 @@ impl RowIndices {
     ///
     /// # Errors
     /// [`Error::NoSuchRank`]; [`Error::Overflow`].
-    pub fn new(batch: &Batch, rank: Rank) -> Result<Self, Error> {
-        let ranks = batch.world_size() as usize;
-        let only = |hidden_q, hidden_kv| Rows { hidden_q, hidden_kv, lse: 0, element_bytes: 1 };
-        let part = |rows, direction| RankExchange::new(batch, &rows, direction, Contexts::PerTask, rank);
-        // The exchange of output gradients has a row per query and nothing else; a forward one whose queries have no bytes has keys
-        // and values, of which keys are the first half of every message.
-        let queries = part(only(ROW_BYTES, 0), Direction::OutputGradient)?;
-        let keys = part(only(0, ROW_BYTES), Direction::Forward)?;
+    pub fn new<'a>(plan: impl Into<Assignment<'a>>, rank: Rank) -> Result<Self, Error> {
+        let plan = plan.into();
+        let ranks = plan.world_size() as usize;
+        // A forward exchange whose keys have no bytes has queries and nothing else; one whose queries have none has keys and values, of
+        // which keys are the first half of every message. No output is moved, whatever its log-sum-exp.
+        let only = |hidden_q, hidden_kv| Rows { hidden_q, hidden_kv, lse: 0, element_bytes: 1 }.with_lse_of(1);
+        let part = |rows| plan.rank_exchange(&rows, Direction::Forward, rank);
+        let (queries, keys) = (part(only(ROW_BYTES, 0))?, part(only(0, ROW_BYTES))?);
         Ok(Self {
             queries: RowMoves::of(&queries, 0, 1, ranks),
             keys: RowMoves::of(&keys, 1, 2, ranks),
-            held: TokenPlaces::of(batch, |shard| shard.linear == rank),
-            computed: TokenPlaces::of(batch, |shard| shard.attention == rank),
-            tasks: TaskLengths::of_rank(batch, rank),
+            held: TokenPlaces::of(plan.layout(), |shard| shard.linear == rank),
+            computed: match plan.split() {
+                Some(split) => TokenPlaces::of_tasks(split, rank),
+                None => TokenPlaces::of(plan.layout(), |shard| shard.attention == rank),
+            },
+            causal: causal(&plan, rank),
+            tasks: TaskLengths::of_rank(&plan, rank),
         })
+    }
+}
+
+/// Whether the queries of each task of `rank` see the keys up to themselves.
+fn causal(plan: &Assignment<'_>, rank: Rank) -> Vec<bool> {
+    match plan.split() {
+        Some(split) => split.tasks().iter().filter(|task| task.rank == rank).map(SplitTask::is_causal).collect(),
+        None => plan.layout().shards().iter().filter(|shard| shard.attention == rank).map(|_| true).collect(),
     }
 }
 
@@ -113,6 +128,16 @@ fn row_in_buffer(at: u64, messages: &[Message], parts: u64) -> u64 {
 }
 
 impl TokenPlaces {
+    /// Of the queries of a rank's tasks, in order.
+    fn of_tasks(batch: &SplitBatch, rank: Rank) -> Self {
+        let mut places = Self::default();
+        for task in batch.tasks().iter().filter(|task| task.rank == rank) {
+            places.positions.extend(task.queries.clone());
+            places.documents.resize(places.positions.len(), task.document as u32);
+        }
+        places
+    }
+
     /// Of the shards that `has` picks, in order.
     fn of(batch: &Batch, has: impl Fn(&crate::Shard) -> bool) -> Self {
         let mut places = Self::default();

@@ -1,9 +1,10 @@
 //! The tasks of every rank as attention kernels for packed sequences take them. Attention is causal with the queries aligned to
-//! the *end* of their keys: query i of q sees the keys 0 to k - q + i of k.
+//! the *end* of their keys: query i of q sees the keys 0 to k - q + i of k. Of a task that takes keys before its queries every query
+//! sees all.
 
 use rankscope_time::Rank;
 
-use crate::{Batch, Error};
+use crate::{Assignment, Error};
 
 /// Tasks of one rank, in the order in which their rows lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,10 +20,18 @@ pub struct TaskLengths<T = u64> {
 }
 
 impl TaskLengths {
-    /// The tasks of all ranks, each with its whole context ([`Contexts::PerTask`](crate::Contexts::PerTask)).
+    /// The tasks of all ranks, each with its own context ([`Contexts::PerTask`](crate::Contexts::PerTask)).
     #[must_use]
-    pub fn of_ranks(batch: &Batch) -> Vec<Self> {
-        let mut ranks = vec![Self::none(); batch.world_size() as usize];
+    pub fn of_ranks<'a>(plan: impl Into<Assignment<'a>>) -> Vec<Self> {
+        let plan = plan.into();
+        let mut ranks = vec![Self::none(); plan.world_size() as usize];
+        if let Some(split) = plan.split() {
+            for task in split.tasks() {
+                ranks[task.rank.0 as usize].add(task.queries.len() as u64, task.keys.len() as u64);
+            }
+            return ranks;
+        }
+        let batch = plan.layout();
         for document in batch.documents() {
             let mut end = 0;
             for shard in document {
@@ -36,8 +45,15 @@ impl TaskLengths {
 
     /// The tasks of one rank.
     #[must_use]
-    pub fn of_rank(batch: &Batch, rank: Rank) -> Self {
+    pub fn of_rank<'a>(plan: impl Into<Assignment<'a>>, rank: Rank) -> Self {
+        let plan = plan.into();
         let mut tasks = Self::none();
+        if let Some(split) = plan.split() {
+            let own = split.tasks().iter().filter(|task| task.rank == rank);
+            own.for_each(|task| tasks.add(task.queries.len() as u64, task.keys.len() as u64));
+            return tasks;
+        }
+        let batch = plan.layout();
         for document in batch.documents() {
             let mut end = 0;
             for shard in document {

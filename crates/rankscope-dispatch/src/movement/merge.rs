@@ -25,7 +25,7 @@ impl ElementType {
         matches!(self, Self::F64 | Self::F32 | Self::F16 | Self::Bf16)
     }
 
-    fn read(self, bytes: &[u8]) -> f64 {
+    pub(super) fn read(self, bytes: &[u8]) -> f64 {
         let too_short = "cut to the length of an element";
         match self {
             Self::F64 => f64::from_le_bytes(bytes.try_into().expect(too_short)),
@@ -47,7 +47,7 @@ impl ElementType {
     }
 
     /// The type of a log-sum-exp.
-    fn of_lse(self) -> Self {
+    pub(super) fn of_lse(self) -> Self {
         if self.lse_bytes() == 8 { Self::F64 } else { Self::F32 }
     }
 }

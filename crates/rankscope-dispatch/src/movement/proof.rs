@@ -1,15 +1,26 @@
 //! An exchange moved and held against the plain reference. Gradients of keys are checked by sending ones: each token must get
 //! back how often it was used.
 
+mod split;
+
 use rankscope_time::Rank;
 
 use super::noise;
 use super::{ElementType, reference};
-use crate::{Batch, Direction, Error, Exchange, RankExchange};
+use crate::{Assignment, Batch, Direction, Error, Exchange, RankExchange};
 
-/// What the tensors of all ranks hold before the exchange: bytes that differ from place to place; ones for gradients of keys.
+/// What the tensors of all ranks hold before the exchange of `plan`: bytes that differ from place to place; ones for gradients of
+/// keys; where keys are split, the output of a token wherever part of it is computed.
 #[must_use]
-pub fn inputs(exchange: &Exchange, direction: Direction, element: ElementType) -> Vec<Vec<Vec<u8>>> {
+pub fn inputs<'a>(
+    plan: impl Into<Assignment<'a>>,
+    exchange: &Exchange,
+    direction: Direction,
+    element: ElementType,
+) -> Vec<Vec<Vec<u8>>> {
+    if let Some(batch) = plan.into().split() {
+        return split::inputs(batch, exchange, direction, element);
+    }
     let of_rank = |part: &RankExchange| {
         let mut tensors = noise::draw(part, &exchange.tensors, element, SEED);
         if direction == Direction::Backward {
@@ -30,14 +41,19 @@ const SEED: u64 = 1;
 /// # Errors
 /// [`Error::Arrived`] with the first rank and tensor of which other rows arrived; [`Error::GradientSum`] with the first token whose
 /// gradient is not the number of tasks that used it. Counts that the type cannot hold exactly are passed over.
-pub fn verify(
-    batch: &Batch,
+pub fn verify<'a>(
+    plan: impl Into<Assignment<'a>>,
     exchange: &Exchange,
     direction: Direction,
     element: ElementType,
     inputs: &[Vec<Vec<u8>>],
     arrived: &[Vec<Vec<u8>>],
 ) -> Result<(), Error> {
+    let plan = plan.into();
+    if let Some(batch) = plan.split() {
+        return split::verify(batch, exchange, direction, element, inputs, arrived);
+    }
+    let batch = plan.layout();
     let expected = reference::arrived(batch, &exchange.tensors, direction, inputs);
     for (part, (arrived, expected)) in exchange.ranks.iter().zip(arrived.iter().zip(&expected)) {
         // Of gradients, the reference has the queries only.

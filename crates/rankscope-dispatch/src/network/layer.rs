@@ -1,7 +1,7 @@
 //! What the exchanges of a layer take: the four of a forward and a backward pass, in the order of a step.
 
 use super::{Network, Prediction};
-use crate::{Batch, Direction, Error, Exchange, Rows, Traffic};
+use crate::{Assignment, Direction, Error, Rows, Traffic};
 
 /// One exchange of a plan and what it takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,13 +16,14 @@ pub struct PredictedExchange {
 }
 
 impl Network {
-    /// What the exchanges of a layer of `batch` take, one after the other.
+    /// What the exchanges of a layer take, one after the other.
     ///
     /// # Errors
     /// [`Error::Overflow`] for rows or buffers beyond 64 bits; those of [`Network::predict`].
-    pub fn predict_layer(&self, batch: &Batch, rows: &Rows) -> Result<Vec<PredictedExchange>, Error> {
+    pub fn predict_layer<'a>(&self, plan: impl Into<Assignment<'a>>, rows: &Rows) -> Result<Vec<PredictedExchange>, Error> {
+        let plan = plan.into();
         let predicted = |direction| {
-            let traffic = Exchange::new(batch, rows, direction)?.traffic();
+            let traffic = plan.exchange(rows, direction)?.traffic();
             let prediction = self.predict(&traffic)?;
             Ok(PredictedExchange { direction, traffic, prediction })
         };

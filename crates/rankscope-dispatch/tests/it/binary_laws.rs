@@ -1,7 +1,7 @@
 //! The compact form of plans: what is written is read, and nothing else is.
 
 use proptest::prelude::*;
-use rankscope_dispatch::{Batch, Error, Rows, Shard, binary};
+use rankscope_dispatch::{Assignment, Batch, Error, HeadGroups, Rows, Shard, binary};
 use rankscope_time::Rank;
 
 fn rows() -> impl Strategy<Value = Rows> {
@@ -18,17 +18,33 @@ fn signed(body: &[u8]) -> Vec<u8> {
     [body, blake3::hash(body).as_bytes()].concat()
 }
 
+/// Plans of every kind: whole contexts or parts of them, all heads or groups.
+fn plan() -> impl Strategy<Value = Assignment<'static>> {
+    let groups = (1..4_u32).prop_map(|groups| HeadGroups::new(groups).expect("at least one"));
+    let whole = (crate::batches::batch(), groups).prop_map(|(batch, groups)| {
+        let all = groups.repeated(&batch).expect("few documents");
+        Assignment::from(all).of_heads(groups).expect("the same in every group")
+    });
+    prop_oneof![whole, crate::batches::split_batch().prop_map(Assignment::from)]
+}
+
 proptest! {
+    #[test]
+    fn plans_of_every_kind_are_read_as_written(plan in plan(), rows in rows()) {
+        let bytes = binary::encode(&plan, &rows);
+        prop_assert_eq!(binary::decode(&bytes).unwrap(), (plan, rows));
+    }
+
     #[test]
     fn what_is_written_is_read(batch in crate::batches::batch(), rows in rows()) {
         let bytes = binary::encode(&batch, &rows);
-        prop_assert_eq!(binary::decode(&bytes).unwrap(), (batch.clone(), rows));
+        prop_assert_eq!(binary::decode(&bytes).unwrap(), (Assignment::from(&batch), rows));
         prop_assert_eq!(&bytes[bytes.len() - binary::HASH_BYTES..], binary::hash(&batch, &rows));
     }
 
     #[test]
-    fn a_plan_that_is_cut_off_or_damaged_is_refused(batch in crate::batches::batch(), flip in any::<(prop::sample::Index, u8)>()) {
-        let bytes = binary::encode(&batch, &Rows::LLAMA_8B);
+    fn a_plan_that_is_cut_off_or_damaged_is_refused(plan in plan(), flip in any::<(prop::sample::Index, u8)>()) {
+        let bytes = binary::encode(&plan, &Rows::LLAMA_8B);
         for end in 0..bytes.len() {
             let is_refused = matches!(binary::decode(&bytes[..end]), Err(Error::Encoding { .. }));
             prop_assert!(is_refused, "cut off after {} bytes", end);
@@ -40,12 +56,12 @@ proptest! {
     }
 
     #[test]
-    fn a_forged_plan_is_refused_or_is_what_it_says(batch in crate::batches::batch(), cut in any::<prop::sample::Index>(), noise in any::<Vec<u8>>()) {
-        let bytes = binary::encode(&batch, &Rows::LLAMA_8B);
+    fn a_forged_plan_is_refused_or_is_what_it_says(plan in plan(), cut in any::<prop::sample::Index>(), noise in any::<Vec<u8>>()) {
+        let bytes = binary::encode(&plan, &Rows::LLAMA_8B);
         let body = &bytes[..bytes.len() - binary::HASH_BYTES];
         let forged = signed(&[&body[..cut.index(body.len())], &noise].concat());
-        if let Ok((batch, rows)) = binary::decode(&forged) {
-            prop_assert_eq!(binary::encode(&batch, &rows), forged);
+        if let Ok((plan, rows)) = binary::decode(&forged) {
+            prop_assert_eq!(binary::encode(&plan, &rows), forged);
         }
     }
 }

@@ -11,6 +11,7 @@ mod choose_laws;
 mod event_laws;
 mod exchange_laws;
 mod export_laws;
+mod head_laws;
 mod kept_laws;
 mod network_laws;
 mod planner_golden;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use rankscope_dispatch::movement::{self, ElementType};
+use rankscope_dispatch::movement::{self, ElementType, proof};
 use rankscope_dispatch::{Batch, Direction, Exchange, RankExchange, Rows, Shard, SplitBatch, SplitTask, TensorName, Traffic};
 use rankscope_time::Rank;
 
@@ -168,4 +168,41 @@ fn two_halves() -> SplitBatch {
     layout.push(&[shard(0), shard(1)]).expect("ranks in range");
     let task = |queries, keys, rank| SplitTask { document: 0, queries, keys, rank: Rank(rank) };
     SplitBatch::new(&layout, vec![task(0..4, 0..4, 0), task(4..8, 0..4, 0), task(4..8, 4..8, 1)]).expect("every score once")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    /// What `simulate` says of a plan, and that it would not say so of another.
+    #[test]
+    fn the_proof_holds_and_notices_a_changed_byte(
+        batch in crate::batches::split_batch(),
+        direction in 0..5_usize,
+        element in prop::sample::select(&[ElementType::F64, ElementType::F32, ElementType::F16, ElementType::Bf16][..]),
+        at in any::<prop::sample::Index>(),
+    ) {
+        let direction = Direction::ALL[direction];
+        let rows = Rows { lse: 0, element_bytes: element.bytes() as u32, ..ROWS }.with_lse_of(2);
+        let exchange = Exchange::of_split(&batch, &rows, direction).unwrap();
+        let inputs = proof::inputs(&batch, &exchange, direction, element);
+        let mut arrived = movement::execute(&exchange, element, &inputs).unwrap();
+        let check = |arrived: &[Vec<Vec<u8>>]| proof::verify(&batch, &exchange, direction, element, &inputs, arrived);
+        prop_assert_eq!(check(&arrived), Ok(()));
+        // The first plane, in which everything counts.
+        let tokens = batch.layout().linear_tokens();
+        let mut bytes: Vec<&mut u8> = Vec::new();
+        for (rank, tensors) in arrived.iter_mut().enumerate() {
+            for (shape, tensor) in exchange.tensors.iter().zip(tensors) {
+                let all = tensor.len();
+                let counts = if direction.to_attention() { all } else { (tokens[rank] * shape.row_bytes) as usize };
+                bytes.extend(&mut tensor[..counts]);
+            }
+        }
+        prop_assume!(!bytes.is_empty());
+        let place = at.index(bytes.len());
+        *bytes[place] ^= 0x41;
+        // Of what was rounded the lowest bytes may be any.
+        let rounded = direction == Direction::Output && element.bytes() > 2;
+        prop_assert!(rounded || check(&arrived).is_err());
+    }
 }

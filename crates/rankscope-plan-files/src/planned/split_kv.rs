@@ -1,9 +1,9 @@
-//! What a plan would move if keys and values were split as well. Nothing else here knows such tasks.
+//! A plan of which ranks share the keys of the same queries, beside the one that it began with.
 
 use rankscope_dispatch::planner::Remote;
 use rankscope_dispatch::planner::bounded::{Options, max_over_mean};
-use rankscope_dispatch::planner::split::split;
-use rankscope_dispatch::{Batch, Error, Rows, SplitTask};
+use rankscope_dispatch::planner::split::SplitPlan;
+use rankscope_dispatch::{Batch, Error, SplitTask};
 use serde::Serialize;
 
 /// The same plan with keys and values split.
@@ -21,12 +21,11 @@ pub struct SplitKv {
 }
 
 impl SplitKv {
-    /// What `plan`, made of `layout`, would move.
+    /// What `split`, which began with `plan`, comes to.
     ///
     /// # Errors
-    /// Work or bytes beyond 64 bits.
-    pub fn new(layout: &Batch, plan: &Batch, options: &Options, rows: &Rows) -> Result<Self, Error> {
-        let split = split(layout, plan, options, lse_bytes(rows))?;
+    /// Work beyond 64 bits.
+    pub fn new(split: &SplitPlan, plan: &Batch, options: &Options) -> Result<Self, Error> {
         let task = |task: &SplitTask| {
             let SplitTask { document, queries, keys, rank } = task;
             let home = split.batch.home(*document, queries.start).map_or(0, |rank| rank.0);
@@ -41,9 +40,4 @@ impl SplitKv {
             tasks: split.batch.tasks().iter().map(task).collect(),
         })
     }
-}
-
-/// Kernels return one number of 32 bits for each head, and heads have 128 elements.
-fn lse_bytes(rows: &Rows) -> u64 {
-    u64::from(rows.hidden_q.div_ceil(128)) * 4
 }

@@ -83,5 +83,5 @@ fn refused(error: String) -> PyErr {
 
 fn laid_out(batch: Batch, [hidden_q, hidden_kv, lse, element_bytes]: [u32; 4]) -> PyResult<Plan> {
     let rows = Rows { hidden_q, hidden_kv, lse, element_bytes };
-    file::bounded(file::Plan { batch, rows }).map(Plan::given).map_err(plan_file)
+    file::bounded(file::Plan { assignment: batch.into(), rows }).map(Plan::given).map_err(plan_file)
 }

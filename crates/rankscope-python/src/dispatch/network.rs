@@ -27,7 +27,7 @@ pub(super) fn known(name: &str, bytes: Option<&[u8]>) -> PyResult<Known> {
 }
 
 pub(super) fn predict(plan: &Plan, known: &Known) -> Result<String, Error> {
-    Ok(predicted::document(known, &known.network.predict_layer(&plan.batch, &plan.rows)?).to_string())
+    Ok(predicted::document(known, &known.network.predict_layer(&plan.assignment, &plan.rows)?).to_string())
 }
 
 /// How a step is played.
@@ -79,7 +79,7 @@ impl Step {
 }
 
 pub(super) fn simulate(plans: &[&Plan], known: &Known, step: &Step) -> PyResult<String> {
-    let ranks = |plan: &Plan| plan.batch.world_size();
+    let ranks = |plan: &Plan| plan.assignment.world_size();
     if let Some(other) = plans.iter().find(|plan| ranks(plan) != ranks(plans[0])) {
         return Err(PlanError::new_err(format!(
             "the plans are for {} and for {} ranks; microbatches of one step share their ranks",
@@ -87,7 +87,7 @@ pub(super) fn simulate(plans: &[&Plan], known: &Known, step: &Step) -> PyResult<
             ranks(other)
         )));
     }
-    let parts: Vec<_> = plans.iter().map(|plan| (&plan.batch, &plan.rows)).collect();
+    let parts: Vec<_> = plans.iter().map(|plan| ((&plan.assignment).into(), &plan.rows)).collect();
     let wire = if step.flows { Wire::Flows } else { Wire::Model };
     let scene = Scene::play(&parts, &step.shape()?, &step.machine()?, &known.network, wire).map_err(plan)?;
     Ok(played::document(&scene, known).to_string())

@@ -8,11 +8,12 @@ use rankscope_conformance::check::check_plan;
 use rankscope_dispatch::cost::Work;
 use rankscope_dispatch::events::Machine;
 use rankscope_dispatch::planner::bounded::{Caps, Options, explain};
+use rankscope_dispatch::planner::split::{SplitPlan, split};
 use rankscope_dispatch::planner::{Goal, Pace, Prices, greedy, not_worse};
-use rankscope_dispatch::{Batch, Direction, Error, Shard, binary};
+use rankscope_dispatch::{Assignment, Batch, Direction, Error, HeadGroups, Rows, SplitBatch, SplitTask, binary};
 use rankscope_plan_files::exported::{self, Form};
 use rankscope_plan_files::plan::{self as file};
-use rankscope_plan_files::planned::{Answer, Placement, Planned, Planner, exact};
+use rankscope_plan_files::planned::{Answer, Placement, Planned, Planner, SplitKv, exact};
 use rankscope_time::{Rank, Span};
 
 use super::array::Array;
@@ -37,19 +38,22 @@ struct Made {
     placement: Placement,
     /// What a layer's forward pass takes, where that was the goal.
     forward: Option<Span>,
+    /// The plan with whole contexts, and the one that it became.
+    split: Option<(Batch, SplitPlan)>,
 }
 
 impl Made {
     /// By the bounded planner in no time, from documents where they lie.
-    fn at_home(batch: &Batch, prices: Prices) -> Result<Self, Error> {
-        Ok(Self {
-            layout: at_home(batch)?,
+    fn at_home(batch: &Batch, prices: Prices) -> Self {
+        Self {
+            layout: batch.at_home(),
             options: Options::new(0.0, prices),
             planner: Planner::Bounded,
             elapsed: Duration::ZERO,
             placement: Placement::Given,
             forward: None,
-        })
+            split: None,
+        }
     }
 }
 
@@ -71,6 +75,9 @@ struct Settings {
     /// The shortest time on the network of this name, or the one in these bytes of a file, is the goal.
     network: Option<(String, Option<Vec<u8>>)>,
     attention_tflops: f64,
+    head_groups: u32,
+    /// Heads of a query row, of all groups, if keys may be split.
+    split_heads: Option<u32>,
 }
 
 impl Plan {
@@ -86,12 +93,16 @@ impl Plan {
 
     /// Its figures; of a plan that was not made here, beside the same documents computed where they lie.
     fn json(&self, explained: bool) -> Result<String, Error> {
-        let (batch, rows) = (&self.file.batch, &self.file.rows);
+        let rows = &self.file.rows;
+        let split = self.made.as_ref().and_then(|made| made.split.as_ref());
+        let batch = split.map(|split| &split.0).or(self.file.assignment.whole()).ok_or(Error::Options {
+            what: "these figures are of plans with whole contexts; `tasks`, `predict` and `export` tell of one that splits keys",
+        })?;
         let given;
         let made = match &self.made {
             Some(made) => made,
             None => {
-                given = Made::at_home(batch, Prices::of(rows))?;
+                given = Made::at_home(batch, Prices::of(rows));
                 &given
             }
         };
@@ -99,18 +110,12 @@ impl Plan {
         let moves = if explained { Some(explain(layout, batch, options)?) } else { None };
         let answer = Answer::new(layout, batch, options, rows.element_bytes, made.planner, made.elapsed)?
             .placed(made.placement)
+            .of_heads(self.file.assignment.head_groups())
             .taking(made.forward)
-            .explained(moves);
+            .explained(moves)
+            .splitting(split.map(|split| SplitKv::new(&split.1, batch, options)).transpose()?);
         Ok(serde_json::to_string(&answer).expect("numbers, texts and lists of them are JSON"))
     }
-}
-
-fn at_home(batch: &Batch) -> Result<Batch, Error> {
-    let mut home = Batch::new(batch.world_size())?;
-    for document in batch.documents() {
-        home.push(&document.iter().map(|shard| Shard { attention: shard.linear, ..*shard }).collect::<Vec<_>>())?;
-    }
-    Ok(home)
 }
 
 impl Settings {
@@ -162,6 +167,25 @@ impl Settings {
         }
     }
 
+    /// The plan with keys and values split, if that is wanted, and its rows. All are of one group of heads.
+    fn divided(
+        &self,
+        layout: &Batch,
+        plan: &Batch,
+        options: &Options,
+        rows: &Rows,
+    ) -> Result<Option<(SplitPlan, Rows)>, Error> {
+        let Some(heads) = self.split_heads else { return Ok(None) };
+        let own = heads / self.head_groups;
+        if own == 0 || !heads.is_multiple_of(self.head_groups) || !rows.hidden_q.is_multiple_of(own) {
+            return Err(Error::Options { what: "rows and groups have no such heads: say how many with `heads`" });
+        }
+        let lse_bytes = u64::from(own) * u64::from(Rows::lse_bytes(rows.element_bytes));
+        let split = split(layout, plan, options, lse_bytes)?;
+        let rows = if split.batch.merges() { rows.with_lse_of(own) } else { *rows };
+        Ok(Some((split, rows)))
+    }
+
     /// A rank of weight 1.
     fn machine(&self) -> PyResult<Machine> {
         if !(1e-9..1e6).contains(&self.attention_tflops) {
@@ -186,29 +210,44 @@ impl Plan {
     /// The same documents, computed where the settings allow.
     fn planned(&self, py: Python<'_>, settings: Settings) -> PyResult<Self> {
         py.detach(|| {
-            let (given, rows) = (self.file.batch.clone(), self.file.rows);
+            let (given, all_rows) = (self.file.assignment.layout().clone(), self.file.rows);
+            let groups = HeadGroups::new(settings.head_groups).ok_or_else(|| PlanError::new_err("head_groups: at least 1"))?;
+            let rows = groups.rows(&all_rows).map_err(plan)?;
             let (options, planner, machine) = (settings.options(Prices::of(&rows)), settings.planner()?, settings.machine()?);
             let known = settings.network.as_ref().map(|(name, bytes)| network::known(name, bytes.as_deref())).transpose()?;
             let pace = known.as_ref().map(|known| Pace { network: &known.network, machine: &machine, rows: &rows });
             let goal = pace.map_or(Goal::FewestBytes, Goal::ShortestTime);
             let started = Instant::now();
-            let Planned { layout, plan: batch, placement, .. } =
-                settings.placed(planner, given, self.room, &options, goal).map_err(plan)?;
+            let found = if groups == HeadGroups::ONE {
+                settings.placed(planner, given, self.room, &options, goal)
+            } else {
+                // Where documents lie is a matter of all heads.
+                let whole = settings.options(Prices::of(&all_rows));
+                let found = settings.placed(planner, given, self.room, &whole, Goal::FewestBytes).map_err(plan)?;
+                found.of_heads(groups, &options, |all| settings.plan(planner, all, &options, goal))
+            };
+            let Planned { layout, plan: batch, placement, .. } = found.map_err(plan)?;
             let elapsed = started.elapsed();
             let forward = pace.map(|pace| pace.forward(&batch, &options)).transpose().map_err(plan)?;
-            let made = Made { layout, options, planner, elapsed, placement, forward };
-            Ok(Self { file: file::Plan { batch, rows }, room: self.room, made: Some(made) })
+            let divided = settings.divided(&layout, &batch, &options, &rows).map_err(plan)?;
+            let (assignment, rows, split) = match divided {
+                Some((split, rows)) => (Assignment::from(split.batch.clone()), rows, Some((batch, split))),
+                None => (Assignment::from(batch), rows, None),
+            };
+            let assignment = assignment.of_heads(groups).map_err(plan)?;
+            let made = Made { layout, options, planner, elapsed, placement, forward, split };
+            Ok(Self { file: file::Plan { assignment, rows }, room: self.room, made: Some(made) })
         })
     }
 
     #[getter]
     fn world_size(&self) -> u32 {
-        self.file.batch.world_size()
+        self.file.assignment.world_size()
     }
 
     #[getter]
     fn documents(&self) -> usize {
-        self.file.batch.len()
+        self.file.assignment.layout().len() / self.file.assignment.head_groups().get() as usize
     }
 
     #[getter]
@@ -226,12 +265,12 @@ impl Plan {
     /// The hash that names the plan, in hexadecimal.
     #[getter]
     fn hash(&self) -> String {
-        file::hash(&self.file.batch, &self.file.rows)
+        file::hash(&self.file.assignment, &self.file.rows)
     }
 
-    /// A row per shard: document, linear rank, attention rank, tokens.
+    /// A row per shard: document, linear rank, attention rank, tokens. Where keys are split, both ranks are where the tokens live.
     fn shards(&self) -> Array {
-        let batch = &self.file.batch;
+        let batch = self.file.assignment.layout();
         let documents = (0_i64..).zip(batch.documents());
         let rows = documents.flat_map(|(document, shards)| {
             shards
@@ -239,6 +278,35 @@ impl Plan {
                 .flat_map(move |shard| [document, shard.linear.0.into(), shard.attention.0.into(), shard.tokens.into()])
         });
         Array::int64(&[batch.shards().len(), 4], rows)
+    }
+
+    /// A row per task: document, first query, end of the queries, first key, end of the keys, rank.
+    fn tasks(&self) -> Array {
+        let whole;
+        let batch = match (self.file.assignment.split(), self.file.assignment.layout()) {
+            (Some(split), _) => split,
+            (None, batch) => {
+                whole = SplitBatch::of_whole(batch);
+                &whole
+            }
+        };
+        let row = |SplitTask { document, queries, keys, rank }: &SplitTask| {
+            let ranges = [queries.start, queries.end, keys.start, keys.end, rank.0].map(i64::from);
+            std::iter::once(*document as i64).chain(ranges)
+        };
+        Array::int64(&[batch.tasks().len(), 6], batch.tasks().iter().flat_map(row))
+    }
+
+    /// Groups of heads.
+    #[getter]
+    fn head_groups(&self) -> u32 {
+        self.file.assignment.head_groups().get()
+    }
+
+    /// Whether outputs come in parts that have to be merged.
+    #[getter]
+    fn merges(&self) -> bool {
+        self.file.assignment.merges()
     }
 
     /// The document of `rankscope dispatch plan --format json`.
@@ -249,15 +317,15 @@ impl Plan {
     /// The plan as a file: JSON, or compact.
     fn content<'py>(&self, py: Python<'py>, compact: bool) -> Bound<'py, PyBytes> {
         let bytes = py.detach(|| match compact {
-            true => binary::encode(&self.file.batch, &self.file.rows),
-            false => file::json(&self.file.batch, &self.file.rows).into_bytes(),
+            true => binary::encode(&self.file.assignment, &self.file.rows),
+            false => file::json(&self.file.assignment, &self.file.rows).into_bytes(),
         });
         PyBytes::new(py, &bytes)
     }
 
     /// What one rank needs to execute the plan.
     fn rank<'py>(&self, py: Python<'py>, number: u32) -> PyResult<Bound<'py, PyDict>> {
-        rank::fields(py, &self.file.batch, Rank(number))
+        rank::fields(py, &self.file.assignment, Rank(number))
     }
 
     /// The document of `rankscope dispatch export`.
@@ -284,7 +352,7 @@ impl Plan {
 
     /// The document of `rankscope dispatch check`.
     fn check(&self, py: Python<'_>) -> PyResult<String> {
-        let findings = py.detach(|| check_plan(&self.file.batch)).map_err(plan)?;
+        let findings = py.detach(|| check_plan(&self.file.assignment)).map_err(plan)?;
         Ok(serde_json::to_string(&findings).expect("numbers, texts and lists of them are JSON"))
     }
 

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use rankscope_dispatch::Batch;
+use rankscope_dispatch::Assignment;
 use rankscope_dispatch::export::{RowIndices, RowMoves, TokenPlaces};
 use rankscope_time::Rank;
 
@@ -10,10 +10,10 @@ use super::array::Array;
 use super::errors::plan;
 
 /// By the names that `rankscope.dispatch.RankRows` has.
-pub(super) fn fields<'py>(py: Python<'py>, batch: &Batch, rank: Rank) -> PyResult<Bound<'py, PyDict>> {
+pub(super) fn fields<'py>(py: Python<'py>, assignment: &Assignment<'_>, rank: Rank) -> PyResult<Bound<'py, PyDict>> {
     let (indices, tasks) = py
         .detach(|| {
-            let indices = RowIndices::new(batch, rank)?;
+            let indices = RowIndices::new(assignment, rank)?;
             let tasks = indices.tasks.narrowed()?;
             Ok((indices, tasks))
         })
@@ -24,6 +24,8 @@ pub(super) fn fields<'py>(py: Python<'py>, batch: &Batch, rank: Rank) -> PyResul
     dict.set_item("cu_seqlens_k", lengths(tasks.cu_seqlens_kv))?;
     dict.set_item("max_seqlen_q", tasks.max_seqlen_q)?;
     dict.set_item("max_seqlen_k", tasks.max_seqlen_kv)?;
+    dict.set_item("causal", Array::int32(&[indices.causal.len()], indices.causal.into_iter().map(i32::from)))?;
+    dict.set_item("merges", assignment.merges())?;
     moves(&dict, "q", indices.queries)?;
     moves(&dict, "kv", indices.keys)?;
     places(&dict, "", indices.held)?;

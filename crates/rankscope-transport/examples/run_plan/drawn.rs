@@ -1,6 +1,6 @@
 //! Batches drawn from a seed, in the layouts that jobs have and in those that break backends.
 
-use rankscope_dispatch::{Batch, Error, Shard};
+use rankscope_dispatch::{Batch, Error, Shard, SplitBatch, SplitTask};
 use rankscope_time::Rank;
 
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +41,25 @@ pub(crate) fn batch(world_size: u32, layout: Layout, seed: u64) -> Result<Batch,
         batch.push(&(0..shards).map(shard).collect::<Vec<_>>())?;
     }
     Ok(batch)
+}
+
+/// The same documents in tiles of queries by keys, each computed by anybody.
+pub(crate) fn tiles(layout: &Batch, seed: u64) -> Result<SplitBatch, Error> {
+    let mut chance = Chance(seed);
+    let mut tasks = Vec::new();
+    for (document, shards) in layout.documents().enumerate() {
+        let tokens = shards.iter().map(|shard| shard.tokens).sum();
+        let mut bounds: Vec<u32> = [0, tokens].into_iter().chain((0..4).map(|_| chance.below(tokens + 1))).collect();
+        bounds.sort_unstable();
+        bounds.dedup();
+        for (row, queries) in bounds.windows(2).enumerate() {
+            for keys in bounds.windows(2).take(row + 1) {
+                let rank = Rank(chance.below(layout.world_size()));
+                tasks.push(SplitTask { document, queries: queries[0]..queries[1], keys: keys[0]..keys[1], rank });
+            }
+        }
+    }
+    SplitBatch::new(layout, tasks)
 }
 
 /// splitmix64.

@@ -95,7 +95,8 @@ fn mpi(_: &Args) -> Result<(), Box<dyn Error>> {
     Err("this example was built without MPI; build it with --features mpi".into())
 }
 
-/// Plans of every layout, with small rows that have a tail in bf16, and log-sum-exp.
+/// Plans of every layout, with whole contexts and with tiles whose outputs are merged; small rows that have a tail in bf16, and the
+/// log-sum-exp of one head.
 fn trials(args: &Args, world_size: u32) -> Result<Vec<(String, Trial)>, rankscope_dispatch::Error> {
     let rows = Rows { hidden_q: 36, hidden_kv: 8, lse: 2, element_bytes: 2 };
     let mut trials = Vec::new();
@@ -104,6 +105,9 @@ fn trials(args: &Args, world_size: u32) -> Result<Vec<(String, Trial)>, rankscop
             let batch = drawn::batch(world_size, layout, seed)?;
             let trial = Trial::new(&batch, &rows, ElementType::Bf16, args.repeat, seed)?;
             trials.push((format!("{layout:?}, seed {seed}"), trial));
+            let tiles = drawn::tiles(&batch, seed)?;
+            let trial = Trial::new(&tiles, &rows, ElementType::Bf16, args.repeat, seed)?;
+            trials.push((format!("{layout:?} in tiles, seed {seed}"), trial));
         }
     }
     Ok(trials)

@@ -4,7 +4,7 @@ use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
 use rankscope_dispatch::movement::{self, ElementType, noise};
-use rankscope_dispatch::{Batch, Direction, Error, Exchange, RankExchange, Rows};
+use rankscope_dispatch::{Assignment, Direction, Error, Exchange, RankExchange, Rows};
 
 use super::{ExecuteError, Expected, Input, Timing, execute};
 use crate::{Transport, TransportError};
@@ -37,10 +37,17 @@ impl Trial {
     /// The four exchanges of a layer: queries, keys and values out; outputs back; their gradients out; all gradients back.
     ///
     /// # Errors
-    /// [`Error`] when the batch cannot be given to kernels with these rows.
-    pub fn new(batch: &Batch, rows: &Rows, element: ElementType, repeat: u32, seed: u64) -> Result<Self, Error> {
-        let exchange = |direction| {
-            let exchange = Exchange::new(batch, rows, direction)?;
+    /// [`Error`] when the plan cannot be given to kernels with these rows.
+    pub fn new<'a>(
+        plan: impl Into<Assignment<'a>>,
+        rows: &Rows,
+        element: ElementType,
+        repeat: u32,
+        seed: u64,
+    ) -> Result<Self, Error> {
+        let plan = plan.into();
+        let exchange = |direction: Direction| {
+            let exchange = plan.exchange(rows, direction)?;
             exchange.validate()?;
             Ok((direction, exchange))
         };

@@ -51,6 +51,6 @@ fn check(path: &Path) -> Result<Findings> {
             let case = Case::new(value, CaseFiles::beside(path))?;
             check::check(&case).with_context(|| path.display().to_string())
         }
-        None => check_plan(&paths::parse(path, &bytes)?.batch).with_context(|| path.display().to_string()),
+        None => check_plan(&paths::parse(path, &bytes)?.assignment).with_context(|| path.display().to_string()),
     }
 }

@@ -46,7 +46,8 @@ const CONTRADICTED: u8 = 3;
 pub(crate) fn run(plan: &Path, run: &Path, args: &TraceArgs, format: Format) -> Result<ExitCode> {
     let known = args.network.load(&args.reading)?;
     let loaded = paths::load(plan)?;
-    let predicted = known.network.predict_layer(&loaded.batch, &loaded.rows).with_context(|| plan.display().to_string())?;
+    let predicted =
+        known.network.predict_layer(&loaded.assignment, &loaded.rows).with_context(|| plan.display().to_string())?;
     let mut request = request(&[run.to_owned()], args.partial, &args.clocks);
     request.mapping.keep = MemoryArgs::default().keep();
     let judged = judged(&request, &Bar::default())?;

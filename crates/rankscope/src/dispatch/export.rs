@@ -88,8 +88,8 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let loaded = paths::load(&args.input)?;
     let bytes = match (args.form, args.rank) {
         (Form::Json | Form::Binary, Some(_)) => bail!("--rank: every rank takes the whole plan and derives its own part"),
-        (Form::Json, None) => plan::json(&loaded.batch, &loaded.rows).into_bytes(),
-        (Form::Binary, None) => binary::encode(&loaded.batch, &loaded.rows),
+        (Form::Json, None) => plan::json(&loaded.assignment, &loaded.rows).into_bytes(),
+        (Form::Binary, None) => binary::encode(&loaded.assignment, &loaded.rows),
         (Form::Alltoallv, _) => arguments(&loaded, &args, exported::Form::Alltoallv { unit_bytes: args.unit })?,
         (Form::Nccl, _) => arguments(&loaded, &args, exported::Form::Nccl)?,
         (Form::Puts, _) => arguments(&loaded, &args, exported::Form::Puts)?,
@@ -104,7 +104,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
 
 /// The arguments of one rank, or of all, as JSON.
 fn arguments(plan: &Plan, args: &Args, form: exported::Form) -> Result<Vec<u8>> {
-    let (place, world_size) = (|| args.input.display().to_string(), plan.batch.world_size());
+    let (place, world_size) = (|| args.input.display().to_string(), plan.assignment.world_size());
     if let Some(rank) = args.rank.filter(|rank| *rank >= world_size) {
         return Err(anyhow!("--rank {rank}: the plan has ranks 0 to {}", world_size - 1)).with_context(place);
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
 use rankscope_dispatch::network::{PRESETS, Preset};
-use rankscope_dispatch::{Batch, Rows, binary};
+use rankscope_dispatch::{Assignment, Rows, binary};
 use rankscope_plan_files::documents::{self, Documents, DocumentsError};
 use rankscope_plan_files::network::{self, Known};
 use rankscope_plan_files::plan::{self, Plan};
@@ -30,10 +30,10 @@ pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>> {
 }
 
 /// Writes a plan, in the compact form if the name ends in `.rkd`.
-pub(crate) fn save(path: &Path, batch: &Batch, rows: &Rows) -> Result<()> {
+pub(crate) fn save<'a>(path: &Path, plan: impl Into<Assignment<'a>>, rows: &Rows) -> Result<()> {
     let bytes = match path.extension().is_some_and(|suffix| suffix == "rkd") {
-        true => binary::encode(batch, rows),
-        false => plan::json(batch, rows).into_bytes(),
+        true => binary::encode(plan, rows),
+        false => plan::json(plan, rows).into_bytes(),
     };
     write(path, &bytes)
 }

@@ -11,8 +11,9 @@ use std::time::Instant;
 use anyhow::{Context, bail, ensure};
 use rankscope_dispatch::cost::Work;
 use rankscope_dispatch::planner::bounded::{Options, explain};
+use rankscope_dispatch::planner::split::{SplitPlan, split};
 use rankscope_dispatch::planner::{Goal, equal_flops, greedy, not_worse, place_evenly, place_in_order, place_on_ranks};
-use rankscope_dispatch::{Batch, Rows};
+use rankscope_dispatch::{Assignment, Batch, HeadGroups, Rows};
 use rankscope_plan_files::documents::{Documents, Lengths};
 use rankscope_plan_files::plan::{MOST_ELEMENT_BYTES, MOST_RANKS};
 use rankscope_plan_files::planned::{self, Answer, Planned, SplitKv, exact};
@@ -68,9 +69,17 @@ pub(crate) struct Args {
     /// Explain every move: which rank it relieves, what it costs, and what it would cost elsewhere
     #[arg(long)]
     explain: bool,
-    /// Also estimate what the plan would move if several ranks shared the keys and values of a query and merged their outputs
+    /// Let several ranks share the keys and values of a query and merge their outputs, where that moves less. The figures are those
+    /// without it; a line says what it comes to, and --out writes it
     #[arg(long)]
     split_kv: bool,
+    /// Groups that heads are split into: ranks may compute a document for some of its heads. Both kinds of rows divide by it, and
+    /// there are at most as many groups as key heads
+    #[arg(long, value_name = "GROUPS", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=MOST_HEAD_GROUPS))]
+    head_groups: u32,
+    /// Heads of a query row; each has a log-sum-exp where outputs are merged [default: one for every 128 elements]
+    #[arg(long, value_name = "HEADS", value_parser = elements())]
+    heads: Option<u32>,
     /// Write the plan: JSON, or compact if the name ends in .rkd
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -80,6 +89,9 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }
+
+/// No model has more key heads.
+const MOST_HEAD_GROUPS: i64 = 1 << 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Layout {
@@ -104,6 +116,18 @@ pub(crate) enum Planner {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let documents = paths::documents(&args.input, args.case.as_deref())?;
     let rows = Rows { hidden_q: args.hidden_q, hidden_kv: args.hidden_kv, lse: 0, element_bytes: args.element_bytes };
+    let groups = HeadGroups::new(args.head_groups).context("--head-groups 0: all heads are one group at least")?;
+    let by_heads = groups != HeadGroups::ONE;
+    ensure!(
+        !by_heads || args.html.is_none(),
+        "--html draws documents, and not groups of their heads: leave it or --head-groups out"
+    );
+    ensure!(
+        !by_heads || matches!(args.planner, Planner::Bounded | Planner::Exact),
+        "--head-groups is for the planners bounded and exact"
+    );
+    let all_rows = rows;
+    let rows = groups.rows(&rows).with_context(|| format!("--head-groups {}", groups.get()))?;
     let options = args.settings.options(args.eps, &rows)?;
     let hardware = args.settings.hardware()?;
     ensure!(
@@ -114,17 +138,33 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let goal = pace.map_or(Goal::FewestBytes, Goal::ShortestTime);
 
     let started = Instant::now();
-    let Planned { layout, plan, placement, .. } =
-        planned(args, &documents, &options, goal).with_context(|| args.input.display().to_string())?;
+    let found = match by_heads {
+        false => planned(args, &documents, &options, goal),
+        true => {
+            // Where documents lie is a matter of all heads.
+            let whole = args.settings.options(args.eps, &all_rows)?;
+            let exactly = args.planner == Planner::Exact;
+            planned(args, &documents, &whole, Goal::FewestBytes).and_then(|found| {
+                let plan = |all: &Batch| if exactly { exact(all, &options) } else { goal.plan(all, &options) };
+                Ok(found.of_heads(groups, &options, plan)?)
+            })
+        }
+    };
+    let Planned { layout, plan, placement, .. } = found.with_context(|| args.input.display().to_string())?;
     let elapsed = started.elapsed();
 
-    if let Some(path) = &args.out {
-        paths::save(path, &plan, &rows)?;
-    }
     let moves = if args.explain { Some(explain(&layout, &plan, &options)?) } else { None };
-    let split = if args.split_kv { Some(SplitKv::new(&layout, &plan, &options, &rows)?) } else { None };
+    let split = if args.split_kv { Some(divided(args, &layout, &plan, &options, &rows)?) } else { None };
+    if let Some(path) = &args.out {
+        match &split {
+            Some((split, rows)) => paths::save(path, Assignment::from(&split.batch).of_heads(groups)?, rows)?,
+            None => paths::save(path, Assignment::from(&plan).of_heads(groups)?, &rows)?,
+        }
+    }
+    let split = split.map(|(split, _)| SplitKv::new(&split, &plan, &options)).transpose()?;
     let answer = Answer::new(&layout, &plan, &options, rows.element_bytes, args.planner.into(), elapsed)?
         .placed(placement)
+        .of_heads(groups)
         .taking(pace.map(|pace| pace.forward(&plan, &options)).transpose()?)
         .explained(moves)
         .splitting(split);
@@ -138,6 +178,24 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     Ok(ExitCode::SUCCESS)
 }
+
+/// The plan with keys and values split, and its rows, which are of one group of heads.
+fn divided(args: &Args, layout: &Batch, plan: &Batch, options: &Options, rows: &Rows) -> anyhow::Result<(SplitPlan, Rows)> {
+    let heads =
+        args.heads.unwrap_or(if rows.hidden_q.is_multiple_of(HEAD_ELEMENTS) { rows.hidden_q / HEAD_ELEMENTS } else { 1 });
+    ensure!(
+        rows.hidden_q.is_multiple_of(heads),
+        "--heads {heads}: query rows of {} elements have no such heads",
+        rows.hidden_q
+    );
+    let lse_bytes = heads.saturating_mul(Rows::lse_bytes(rows.element_bytes));
+    let split = split(layout, plan, options, lse_bytes.into())?;
+    let rows = if split.batch.merges() { rows.with_lse_of(heads) } else { *rows };
+    Ok((split, rows))
+}
+
+/// Heads of most models.
+const HEAD_ELEMENTS: u32 = 128;
 
 fn share(text: &str) -> Result<f64, String> {
     let share = text.parse::<f64>().ok().filter(|share| share.is_finite() && *share >= 0.0);

@@ -57,7 +57,8 @@ impl NetworkArgs {
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let known = args.network.load(&args.reading)?;
     let plan = paths::load(&args.input)?;
-    let exchanges = known.network.predict_layer(&plan.batch, &plan.rows).with_context(|| args.input.display().to_string())?;
+    let exchanges =
+        known.network.predict_layer(&plan.assignment, &plan.rows).with_context(|| args.input.display().to_string())?;
     output::answer(&match args.format {
         Format::Json => predicted::document(&known, &exchanges).to_string(),
         Format::Table => drawn(&known, &exchanges),

@@ -10,13 +10,13 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::ValueEnum;
 use rankscope_dispatch::movement::ElementType;
-use rankscope_dispatch::{Direction, Exchange, Rows};
+use rankscope_dispatch::{Direction, Rows};
 use rankscope_transport::execute::{ExecuteError, Trial};
 
 use self::report::Report;
 use super::paths;
 use super::row_args::elements;
-use super::simulate_bytes::{element_type, fits};
+use super::simulate_bytes::{element_type, fits, merging};
 use crate::output::{self, Format};
 
 /// Execute a plan and compare every byte with the simulator
@@ -90,11 +90,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         element_bytes: element.bytes() as u32,
         ..plan.rows
     };
+    let rows = merging(&plan, rows);
     for direction in Direction::LAYER {
-        let exchange = Exchange::new(&plan.batch, &rows, direction)?;
+        let exchange = plan.assignment.exchange(&rows, direction)?;
         fits(&exchange, direction, args.memory).with_context(|| args.input.display().to_string())?;
     }
-    let trial = Trial::new(&plan.batch, &rows, element, args.repeat, args.seed)?;
+    let trial = Trial::new(&plan.assignment, &rows, element, args.repeat, args.seed)?;
     let (outcome, exit) = match backend::run(args.backend, mode, &trial) {
         Ok(None) => return Ok(ExitCode::SUCCESS),
         Ok(Some(outcomes)) => (Ok(outcomes), ExitCode::SUCCESS),

@@ -46,9 +46,10 @@ pub(crate) fn run(input: &Path, args: &BytesArgs, format: Format) -> Result<Exit
     let rows = Rows {
         hidden_q: args.hidden_q.unwrap_or(plan.rows.hidden_q),
         hidden_kv: args.hidden_kv.unwrap_or(plan.rows.hidden_kv),
-        lse: args.lse.unwrap_or(plan.rows.lse),
         element_bytes: args.dtype.bytes() as u32,
+        ..plan.rows
     };
+    let rows = Rows { lse: args.lse.unwrap_or(merging(&plan, rows).lse), ..rows };
     let simulation = simulated(&plan, &rows, args).with_context(|| input.display().to_string())?;
     output::answer(&match format {
         Format::Json => serde_json::to_string(&simulation)?,
@@ -63,14 +64,24 @@ fn simulated(plan: &Plan, rows: &Rows, args: &BytesArgs) -> Result<Simulation> {
     Ok(Simulation::new(plan, args.dtype, exchanges?)?)
 }
 
+/// Rows that were changed, with a log-sum-exp for each of the plan's heads if outputs are merged, or of one head where they do not
+/// divide.
+pub(super) fn merging(plan: &Plan, rows: Rows) -> Rows {
+    if !plan.assignment.merges() {
+        return rows;
+    }
+    let heads = plan.rows.lse_heads().filter(|heads| *heads > 0 && rows.hidden_q.is_multiple_of(*heads));
+    rows.with_lse_of(heads.unwrap_or(1))
+}
+
 /// Moves one exchange and checks what arrives.
 fn moved(plan: &Plan, rows: &Rows, direction: Direction, args: &BytesArgs) -> Result<Moved> {
-    let (exchange, planned) = timed(|| Exchange::new(&plan.batch, rows, direction));
+    let (exchange, planned) = timed(|| plan.assignment.exchange(rows, direction));
     let exchange = exchange?;
     fits(&exchange, direction, args.memory)?;
-    let inputs = proof::inputs(&exchange, direction, args.dtype);
+    let inputs = proof::inputs(&plan.assignment, &exchange, direction, args.dtype);
     let (arrived, moving) = timed(|| movement::execute(&exchange, args.dtype, &inputs));
-    proof::verify(&plan.batch, &exchange, direction, args.dtype, &inputs, &arrived?)?;
+    proof::verify(&plan.assignment, &exchange, direction, args.dtype, &inputs, &arrived?)?;
     Ok(Moved::new(&exchange, direction, planned, moving))
 }
 

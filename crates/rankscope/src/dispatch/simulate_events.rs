@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use rankscope_dispatch::events::{Machine, Outcome, RankUse, Scene, Step, StepShape, Wire};
-use rankscope_dispatch::{Batch, Rows};
+use rankscope_dispatch::{Assignment, Rows};
 use rankscope_formats::{Encoding, Format as TraceFormat, json, perfetto};
 use rankscope_plan_files::network::Known;
 use rankscope_plan_files::played;
@@ -98,19 +98,19 @@ pub(crate) fn run(input: &Path, args: &EventArgs, format: Format) -> Result<Exit
     let machine = args.machine()?;
     let plans = std::iter::once(input).chain(args.further.iter().map(PathBuf::as_path));
     let plans = plans.map(paths::load).collect::<Result<Vec<_>>>()?;
-    if let Some(other) = plans.iter().find(|plan| plan.batch.world_size() != plans[0].batch.world_size()) {
+    if let Some(other) = plans.iter().find(|plan| plan.assignment.world_size() != plans[0].assignment.world_size()) {
         bail!(
             "the plans are for {} and for {} ranks; microbatches of one step share their ranks",
-            plans[0].batch.world_size(),
-            other.batch.world_size()
+            plans[0].assignment.world_size(),
+            other.assignment.world_size()
         );
     }
-    let of_plans: Vec<(&Batch, &Rows)> = plans.iter().map(|plan| (&plan.batch, &plan.rows)).collect();
+    let of_plans: Vec<(Assignment<'_>, &Rows)> = plans.iter().map(|plan| ((&plan.assignment).into(), &plan.rows)).collect();
     let wire = if args.flows { Wire::Flows } else { Wire::Model };
     let scene = Scene::play(&of_plans, &args.shape(), &machine, &known.network, wire);
     let scene = scene.with_context(|| input.display().to_string())?;
     if let Some(path) = &args.timeline {
-        write_timeline(path, &scene.played, plans[0].batch.world_size())?;
+        write_timeline(path, &scene.played, plans[0].assignment.world_size())?;
     }
     if let Some(prefix) = &args.chakra {
         write_chakra(prefix, &scene.step, &machine)?;

@@ -199,6 +199,74 @@ fn every_other_verb_takes_what_was_written() {
 }
 
 #[test]
+fn every_other_verb_takes_a_plan_that_splits_keys() {
+    let folder = TempDir::new().unwrap();
+    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (text, compact) = (file("plan.json"), file("plan.rkd"));
+    // One long document on many ranks, with as many key heads as query heads: what splitting is for.
+    let arguments =
+        ["plan", "-", "--ranks", "8", "--hidden-q", "256", "--hidden-kv", "256", "--split-kv", "--heads", "4", "--out"];
+    let answer = json(&[&arguments[..], &[&text]].concat(), "[16384]");
+    json(&[&arguments[..], &[&compact]].concat(), "[16384]");
+    assert_eq!(fs::read(&text).unwrap(), said(&["export", &compact, "--as", "json"], "").into_bytes());
+    let written: Value = serde_json::from_slice(&fs::read(&text).unwrap()).unwrap();
+    assert_eq!((&written["schema"], &written["rows"]["lse"]), (&Value::from(2), &Value::from(8)), "four heads of 32 bits");
+    assert_eq!(written["tasks"][0].as_array().map(Vec::len), answer["split_kv"]["tasks"].as_array().map(Vec::len));
+
+    assert_eq!(json(&["check", &text], "")["violations"], Value::from(Vec::<i64>::new()));
+    let moved = json(&["simulate", &text, "--hidden-q", "8", "--hidden-kv", "8"], "");
+    assert_eq!(moved["verified"], Value::from(true));
+    let run = json(&["run", &text, "--hidden-q", "8", "--hidden-kv", "8", "--repeat", "1"], "");
+    assert_eq!((&run["identical"], &run["ranks"]), (&Value::from(true), &Value::from(8)));
+    for form in ["alltoallv", "nccl", "puts", "cu-seqlens"] {
+        let exported: Value = serde_json::from_str(&said(&["export", &text, "--as", form], "")).unwrap();
+        assert_eq!(exported["ranks"].as_array().map(Vec::len), Some(8), "{form}");
+        assert_eq!(exported["plan_hash"], moved["plan_hash"], "{form}");
+    }
+    let predicted = json(&["predict", &text], "");
+    let there: u64 = [0, 1].iter().filter_map(|exchange| predicted["exchanges"][exchange]["remote_bytes"].as_u64()).sum();
+    assert_eq!(answer["split_kv"]["bytes"], there, "what the planner counts is what the network sees");
+    assert!(there < answer["bytes"].as_u64().unwrap());
+    let chakra = file("step");
+    json(&["simulate", &text, "--events", "--chakra", &chakra], "");
+    assert!(Path::new(&format!("{chakra}.7.et")).exists());
+}
+
+#[test]
+fn every_other_verb_takes_a_plan_of_groups_of_heads() {
+    let folder = TempDir::new().unwrap();
+    let plan = folder.path().join("plan.json").to_str().unwrap().to_owned();
+    let arguments = ["plan", "-", "--ranks", "8", "--hidden-q", "1024", "--hidden-kv", "256"];
+    let whole = json(&arguments, "[16384]");
+    let answer = json(&[&arguments[..], &["--head-groups", "8", "--out", &plan]].concat(), "[16384]");
+    assert_eq!((&answer["documents"], &answer["tokens"], &answer["head_groups"]), (&1.into(), &16384.into(), &8.into()));
+    assert!(answer["bytes"].as_u64() < whole["bytes"].as_u64(), "a document on many ranks moves less by heads");
+    let written: Value = serde_json::from_slice(&fs::read(&plan).unwrap()).unwrap();
+    assert_eq!((&written["schema"], &written["rows"]["hidden_q"]), (&Value::from(2), &Value::from(128)));
+
+    assert_eq!(json(&["check", &plan], "")["violations"], Value::from(Vec::<i64>::new()));
+    for verb in ["simulate", "run"] {
+        let moved = json(&[verb, &plan, "--hidden-q", "8", "--hidden-kv", "8"], "");
+        assert!(moved["verified"] == true || moved["identical"] == true, "{verb}");
+    }
+    let predicted = json(&["predict", &plan], "");
+    let there: u64 = [0, 1].iter().filter_map(|exchange| predicted["exchanges"][exchange]["remote_bytes"].as_u64()).sum();
+    assert_eq!(answer["bytes"], there, "what the planner counts is what the network sees");
+    // Dense layers see all heads of a token, and attention the same scores.
+    let at_home =
+        |plan: &str| json(&["simulate", plan, "--events", "--forward-only", "--network", "free"], "")["undispatched"].clone();
+    let other = folder.path().join("whole.json").to_str().unwrap().to_owned();
+    json(&[&arguments[..], &["--out", &other]].concat(), "[16384]");
+    let (groups, all) = (at_home(&plan), at_home(&other));
+    assert_eq!(groups["ranks"][7]["computation_ns"], all["ranks"][7]["computation_ns"]);
+
+    // And both at once.
+    let both = json(&[&arguments[..], &["--head-groups", "8", "--split-kv", "--out", &plan]].concat(), "[16384]");
+    assert!(both["split_kv"]["bytes"].as_u64() <= answer["bytes"].as_u64());
+    assert_eq!(json(&["run", &plan, "--hidden-q", "8", "--hidden-kv", "8", "--repeat", "1"], "")["identical"], true);
+}
+
+#[test]
 fn tables_fit_on_a_page() {
     let folder = TempDir::new().unwrap();
     let plan = folder.path().join("plan.json").to_str().unwrap().to_owned();

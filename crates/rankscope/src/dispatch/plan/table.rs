@@ -57,12 +57,12 @@ pub(super) fn table(answer: &Answer) -> String {
     line("per token", format!("{:.0} bytes ({:.0} elements)", answer.bytes_per_token, answer.elems_per_token));
     line("queries away", format!("{} tokens", answer.moved_tokens));
     line("keys and values away", format!("{} tokens", answer.remote_kv_tokens));
+    if let Some(groups) = answer.head_groups {
+        line("heads", format!("in {groups} groups; shards, and tokens that are away, are of one group"));
+    }
     if let Some(split) = &answer.split_kv {
         let less = split.saved as f64 / answer.bytes.max(1) as f64 * 100.0;
-        line(
-            "split keys and values",
-            format!("would move {}, {less:.1} % less, in {} tasks", bytes(split.bytes), split.tasks.len()),
-        );
+        line("split keys and values", format!("move {}, {less:.1} % less, in {} tasks", bytes(split.bytes), split.tasks.len()));
     }
     text.push('\n');
     bars(&mut text, answer);
