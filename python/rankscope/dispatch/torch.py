@@ -126,12 +126,16 @@ class AttentionDispatch:
             return rows
         if rows.shape[1] % self.head_groups:
             raise PlanError(f"{rows.shape[1]} heads are not {self.head_groups} equal groups, as this plan has them")
-        return rows.unflatten(1, (self.head_groups, -1)).transpose(0, 1).flatten(0, 1)
+        heads = rows.shape[1] // self.head_groups
+        by_group = rows.reshape(self.tokens, self.head_groups, heads, *rows.shape[2:]).transpose(0, 1)
+        return by_group.reshape(self.rows.tokens, heads, *rows.shape[2:])
 
     def _by_token(self, rows: Tensor) -> Tensor:
         if self.head_groups == 1:
             return rows
-        return rows.unflatten(0, (self.head_groups, self.tokens)).transpose(0, 1).flatten(1, 2)
+        heads = rows.shape[1] * self.head_groups
+        by_token = rows.reshape(self.head_groups, self.tokens, *rows.shape[1:]).transpose(0, 1)
+        return by_token.reshape(self.tokens, heads, *rows.shape[2:])
 
 
 def _merge(out: Tensor, lse: Tensor, index: Tensor, rows: int) -> tuple[Tensor, Tensor]:
