@@ -11,20 +11,8 @@ from dispatch_cases import ROOT, needed
 
 needed("torch")
 
-# What each of the processes runs. Documents, where their pieces lie and who computes them come as arguments.
-WORKER = """
-import json, os, sys
-import torch
-import torch.distributed as dist
-from rankscope import dispatch
-from rankscope.dispatch.torch import AttentionDispatch, varlen_attention
-
-rank, ranks, meeting, pieces = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], json.loads(sys.argv[4])
-torch.set_default_dtype(torch.float64)
-torch.set_num_threads(1)
-dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=ranks)
-plan = dispatch.Plan.of_shards(pieces, ranks=ranks)
-lengths = [sum(piece[2] for piece in document) for document in pieces]
+# What every process asks of a plan, which has documents of these `lengths`: outputs and gradients are those of whole attention.
+COMPARED = """
 attention = AttentionDispatch(plan, verify=True)
 starts = torch.tensor([0, *lengths]).cumsum(0)
 held = starts[attention.document_ids] + attention.position_ids
@@ -43,7 +31,26 @@ right = varlen_attention(*whole, ends, ends, max(lengths), max(lengths))
 (right * weights).sum().backward()
 for found, expected in zip([out, *(tensor.grad for tensor in own)], [right, *(tensor.grad for tensor in whole)], strict=True):
     torch.testing.assert_close(found, expected[held], rtol=1e-10, atol=1e-10)
+"""
 
+# What each of the processes runs. Documents, where their pieces lie and who computes them come as arguments.
+WORKER = (
+    """
+import json, os, sys
+import torch
+import torch.distributed as dist
+from rankscope import dispatch
+from rankscope.dispatch.torch import AttentionDispatch, varlen_attention
+
+rank, ranks, meeting, pieces = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], json.loads(sys.argv[4])
+torch.set_default_dtype(torch.float64)
+torch.set_num_threads(1)
+dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=ranks)
+plan = dispatch.Plan.of_shards(pieces, ranks=ranks)
+lengths = [sum(piece[2] for piece in document) for document in pieces]
+"""
+    + COMPARED
+    + """
 # Each direction is the transpose of the other, to any order.
 y = attention.from_attention(attention.to_attention(*own)[0])
 torch.testing.assert_close(y, own[0])
@@ -55,6 +62,7 @@ else:
     assert not len(held)
 dist.destroy_process_group()
 """
+)
 
 
 def together(ranks, script, meeting, *words):
@@ -88,7 +96,8 @@ def test_dispatched_attention_is_whole_attention(tmp_path, pieces):
 
 
 # The same of any plan in a file: rows of four query heads and two key heads.
-FILE_WORKER = """
+FILE_WORKER = (
+    """
 import sys
 import torch
 import torch.distributed as dist
@@ -104,25 +113,11 @@ lengths = [0] * plan.documents
 for document, _, _, tokens in plan.shards().tolist():
     if document < plan.documents:
         lengths[document] += tokens
-attention = AttentionDispatch(plan, verify=True)
-starts = torch.tensor([0, *lengths]).cumsum(0)
-held = starts[attention.document_ids] + attention.position_ids
-
-torch.manual_seed(0)
-tokens = sum(lengths)
-rows = [torch.randn(tokens, heads, 8) for heads in (4, 2, 2)]
-weights = torch.randn(tokens, 4, 8)
-own = [tensor[held].requires_grad_() for tensor in rows]
-out = attention(*own)
-(out * weights[held]).sum().backward()
-whole = [tensor.clone().requires_grad_() for tensor in rows]
-ends = starts.to(torch.int32)
-right = varlen_attention(*whole, ends, ends, max(lengths), max(lengths))
-(right * weights).sum().backward()
-for found, expected in zip([out, *(tensor.grad for tensor in own)], [right, *(tensor.grad for tensor in whole)], strict=True):
-    torch.testing.assert_close(found, expected[held], rtol=1e-10, atol=1e-10)
-dist.destroy_process_group()
 """
+    + COMPARED
+    + """dist.destroy_process_group()
+"""
+)
 
 TILES = {
     "layout": [[[0, 6], [1, 5], [2, 3]], [[1, 4]], []],
