@@ -113,6 +113,10 @@ fn try_start(plan: &Agents, directory: &Directory, settings: &ClockSettings) -> 
         // A node that failed may be started again, and finds the others by them; we see to them at the end.
         command.arg("--keep-minutes");
     }
+    if matches!(plan, Agents::Everywhere { .. }) {
+        // We are on one node, and see none of the others' processes.
+        command.arg("--tell-ranks");
+    }
     hand_on_key(&mut command, plan, directory, settings).map_err(|error| Error::NoAgentKey(Box::new(error)))?;
     command.stdin(Stdio::null()).stdout(written.try_clone().map_err(Error::Stream)?).stderr(written);
     command.env("RANKSCOPE_OUTPUT_DIR", directory.clock()).env("RANKSCOPE_RUN_ID", directory.run_id());

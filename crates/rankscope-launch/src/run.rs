@@ -149,7 +149,7 @@ pub(crate) fn run_in(
         let outcome = job.run(signals, agent.as_ref(), &mut on_signal, request.grace);
         watch.into_iter().for_each(Watch::end);
         given_up.into_iter().for_each(GivenUp::end);
-        pages.into_iter().for_each(Pages::end);
+        drop(pages);
         outcome
     });
     on_demand.into_iter().for_each(OnDemand::end);

@@ -30,7 +30,14 @@ impl ClockAgent {
             return Err(PyRuntimeError::new_err(complaint.to_string()));
         }
         let settings = ClockSettings::of(&resolved);
-        let request = AgentRequest { settings, rendezvous: None, duration: None, keep_minutes: false, on_demand: false };
+        let request = AgentRequest {
+            settings,
+            rendezvous: None,
+            duration: None,
+            keep_minutes: false,
+            on_demand: false,
+            tell_ranks: false,
+        };
         let stop = Arc::new(AtomicBool::new(false));
         let store = Box::new(JobStore::new(store, Arc::clone(&stop))?);
         let switch = Arc::clone(&stop);

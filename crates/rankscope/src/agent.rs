@@ -43,6 +43,9 @@ pub(crate) struct Args {
     /// Leave minutes-nodeK.json behind also after a clean end: whoever started this agent removes it
     #[arg(long, hide = true)]
     keep_minutes: bool,
+    /// Say in the run directory which of its ranks are on this host while they run: whoever started this agent does not see them
+    #[arg(long, hide = true)]
+    tell_ranks: bool,
     #[command(flatten)]
     from: config::From,
 }
@@ -60,6 +63,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         duration: args.duration_sec.map(Duration::from_secs),
         keep_minutes: args.keep_minutes,
         on_demand: args.on_demand,
+        tell_ranks: args.tell_ranks,
     };
     agent::run(request, &mut say)?;
     Ok(ExitCode::SUCCESS)

@@ -23,6 +23,7 @@ use rankscope_probe::launch::Launch;
 use rankscope_probe::rendezvous::{self, KeyValueStore, Meeting, Place, Scoped, StoreServer};
 
 use crate::error::Error;
+use crate::pages::Pages;
 use crate::signals::stop_switch;
 use crate::together::{OnCall, TogetherError};
 pub use standalone::{Measured, MeasuredEdge, Neighbours, standalone};
@@ -40,6 +41,8 @@ pub struct AgentRequest {
     pub keep_minutes: bool,
     /// Be the daemon that torch's processes on this host ask whether to profile.
     pub on_demand: bool,
+    /// Say in the run directory which of its ranks are on this host while they run.
+    pub tell_ranks: bool,
 }
 
 /// What is worth a line while an agent runs.
@@ -182,6 +185,7 @@ fn measure(
     });
     // Until the end of this function.
     let _on_call = request.on_demand.then(|| on_call(settings, who.node, tell));
+    let _pages = request.tell_ranks.then(|| Pages::of_machine(run_of(settings)?, who.node.0, who.num_nodes));
     let agent = Agent::start(session, agreement.endpoints, options)?;
     watch::until_stopped(agent, stop, request.duration, tell)?;
     if let Some(turned_away) = server.as_ref().and_then(TurnedAway::by) {
@@ -196,16 +200,19 @@ fn measure(
 
 /// Has torch's processes on this host ask; where that cannot be, says why, and measures all the same.
 fn on_call(settings: &ClockSettings, node: NodeId, tell: &mut dyn FnMut(Progress<'_>)) -> Option<OnCall> {
-    let output = Path::new(&settings.output_dir);
-    // In a run directory clocks have a folder of their own.
-    let run = if output.file_name().is_some_and(|name| name == "clock") { output.parent()? } else { output };
-    match OnCall::start(run, node.0) {
+    match OnCall::start(run_of(settings)?, node.0) {
         Ok(on_call) => Some(on_call),
         Err(error) => {
             tell(Progress::NotOnCall(&error));
             None
         }
     }
+}
+
+/// The run directory, where clocks have a folder of their own.
+fn run_of(settings: &ClockSettings) -> Option<&Path> {
+    let output = Path::new(&settings.output_dir);
+    if output.file_name().is_some_and(|name| name == "clock") { output.parent() } else { Some(output) }
 }
 
 /// What a node knows after it has met the others.

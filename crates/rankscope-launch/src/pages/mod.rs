@@ -1,8 +1,8 @@
 //! Live pages of a job on several nodes: which rank is on which node while it runs, and the pages of nodes that share no directory with the one
 //! that leads.
 //!
-//! The process of each node knows its ranks by their pages and says so beside them (`live/node-<k>.json`), so that their clocks are known. One
-//! that does not lead and has a directory of its own passes its pages on, a second for 64 nodes, through the store by which agents met; the one
+//! The process of each node knows its ranks by their pages and says so beside them (`live/node-<k>.json`), so that their clocks are known; where one
+//! process sees to all nodes, the agents do that. One that does not lead and has a directory of its own passes its pages on, a second for 64 nodes, through the store by which agents met; the one
 //! that leads puts them beside its own, where `top`, `watch` and `hang` find them. So they are as old as that takes, and what was overwritten
 //! meanwhile is missing. Nobody in the job waits for any of it.
 
@@ -35,10 +35,10 @@ const NODES_A_SECOND: u32 = 64;
 /// A store that did not answer is left in peace for so long.
 const REST: Duration = Duration::from_secs(5);
 
-/// What the process of a node does for the pages of its job.
+/// What the process of a node does for the pages of its job, until this is dropped.
 pub(crate) struct Pages {
-    over: Sender<()>,
-    thread: JoinHandle<()>,
+    over: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Pages {
@@ -46,25 +46,35 @@ impl Pages {
     /// directory reach each other as `nodes`.
     pub(crate) fn start(processes: Vec<u32>, directory: Option<&Directory>, nodes: Option<Nodes>) -> Option<Self> {
         let directory = directory.filter(|directory| directory.seat.num_nodes > 1 && directory.seat.local == 0)?;
-        let (over, told) = channel();
-        let every = LOOK_EVERY.max(LOOK_EVERY * directory.seat.num_nodes / NODES_A_SECOND);
-        let part = NodePart { node: directory.seat.node, host: host(), ranks: Vec::new() };
         let role = match nodes {
             Some(nodes) if directory.leads() => Role::Leads(Gatherer::new(nodes, directory.path())),
             Some(nodes) => Role::Follows(Teller::new(nodes)),
             None => Role::Alone,
         };
-        let mut caretaker =
-            Caretaker { run: directory.path().to_owned(), leads: directory.leads(), own: OwnPages::of(processes), part, role };
-        let work = move || caretaker.serve(&told, every);
-        let thread = Builder::new().name("rankscope-pages".to_owned()).spawn(work).ok()?;
-        Some(Self { over, thread })
+        let own = OwnPages::of(Some(processes));
+        Self::spawn(Caretaker::new(directory.path(), directory.seat.node, own, role), directory.seat.num_nodes)
     }
 
+    /// Says from now on which of the ranks in `run` are on this machine, which is the `node` of so many: for a job whose processes this one did not
+    /// start.
+    pub(crate) fn of_machine(run: &Path, node: u32, num_nodes: u32) -> Option<Self> {
+        Self::spawn(Caretaker::new(run, node, OwnPages::of(None), Role::Alone), num_nodes)
+    }
+
+    fn spawn(mut caretaker: Caretaker, num_nodes: u32) -> Option<Self> {
+        let (over, told) = channel();
+        let every = LOOK_EVERY.max(LOOK_EVERY * num_nodes / NODES_A_SECOND);
+        let work = move || caretaker.serve(&told, every);
+        let thread = Builder::new().name("rankscope-pages".to_owned()).spawn(work).ok()?;
+        Some(Self { over: Some(over), thread: Some(thread) })
+    }
+}
+
+impl Drop for Pages {
     /// The job is over, and with it what this node said of it.
-    pub(crate) fn end(self) {
-        drop(self.over);
-        let _ended = self.thread.join();
+    fn drop(&mut self) {
+        drop(self.over.take());
+        let _ended = self.thread.take().map(JoinHandle::join);
     }
 }
 
@@ -80,13 +90,16 @@ enum Role {
 
 struct Caretaker {
     run: PathBuf,
-    leads: bool,
     own: OwnPages,
     part: NodePart,
     role: Role,
 }
 
 impl Caretaker {
+    fn new(run: &Path, node: u32, own: OwnPages, role: Role) -> Self {
+        Self { run: run.to_owned(), own, part: NodePart { node, host: host(), ranks: Vec::new() }, role }
+    }
+
     fn serve(&mut self, over: &Receiver<()>, every: Duration) {
         while over.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
             let own = self.own.read(&self.run, self.part.node);
@@ -111,7 +124,7 @@ impl Caretaker {
             Role::Alone => {}
             Role::Leads(gatherer) => gatherer.look(),
             // What lies in the directory of the one that leads needs no telling.
-            Role::Follows(_) if !self.leads && RunDirectory::is_run(&self.run) => {}
+            Role::Follows(_) if RunDirectory::is_run(&self.run) => {}
             Role::Follows(teller) => teller.tell(&self.part, &own.pages),
         }
     }

@@ -1,4 +1,4 @@
-//! The pages of ranks that this node's part of the job started.
+//! The pages of ranks on this node: of those that its part of the job started, or of all on this machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
@@ -19,15 +19,15 @@ pub(super) struct Own {
 
 /// Tells pages of own ranks from those that other nodes wrote into the same directory.
 pub(super) struct OwnPages {
-    /// The processes that the job was started as here.
-    processes: Vec<u32>,
+    /// The processes that the job was started as here; none takes all of this machine.
+    processes: Option<Vec<u32>>,
     boot: String,
     /// Processes that were looked for: their numbers, when each began, and whether it is one of the job's.
     known: BTreeMap<(u32, u64), bool>,
 }
 
 impl OwnPages {
-    pub(super) fn of(processes: Vec<u32>) -> Self {
+    pub(super) fn of(processes: Option<Vec<u32>>) -> Self {
         Self { processes, boot: boot_id(), known: BTreeMap::new() }
     }
 
@@ -36,19 +36,29 @@ impl OwnPages {
         let mut own = Own::default();
         let paths = files_in(&run.join("live")).unwrap_or_default();
         let pages: Vec<(PageHead, Vec<u8>)> = paths.iter().filter_map(|path| page(path)).collect();
-        let heads = pages.iter().map(|(head, _)| (head.pid, head.process_start));
-        if heads.clone().any(|process| !self.known.contains_key(&process)) {
-            let below: BTreeSet<u32> = self.processes.iter().flat_map(|pid| all_below(*pid)).collect();
-            self.known.extend(heads.map(|process| (process, below.contains(&process.0))));
-        }
+        self.learn(&pages);
         for (head, bytes) in pages {
-            if head.is_of_boot(&self.boot) && self.known.get(&(head.pid, head.process_start)) == Some(&true) {
+            if head.is_of_boot(&self.boot) && self.started(&head) {
                 own.ranks.push(RankEntry { rank: head.rank, node, host: Some(host()), pid: Some(head.pid) });
                 own.pages.insert(head.rank, bytes);
             }
         }
         own.ranks.sort_by_key(|rank| rank.rank);
         own
+    }
+
+    /// Finds out which of the processes that are new are the job's.
+    fn learn(&mut self, pages: &[(PageHead, Vec<u8>)]) {
+        let Some(processes) = &self.processes else { return };
+        let heads = pages.iter().map(|(head, _)| (head.pid, head.process_start));
+        if heads.clone().any(|process| !self.known.contains_key(&process)) {
+            let below: BTreeSet<u32> = processes.iter().flat_map(|pid| all_below(*pid)).collect();
+            self.known.extend(heads.map(|process| (process, below.contains(&process.0))));
+        }
+    }
+
+    fn started(&self, head: &PageHead) -> bool {
+        self.processes.is_none() || self.known.get(&(head.pid, head.process_start)) == Some(&true)
     }
 }
 

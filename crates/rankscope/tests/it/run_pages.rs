@@ -2,10 +2,12 @@
 #![cfg(all(target_os = "linux", feature = "clock"))]
 
 use std::fs;
+use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rankscope_record::live::{Collective, PageOp, collective};
 use rankscope_record::{begin_step, join_run};
+use rankscope_testkit::{Need, skip};
 use serde_json::Value;
 
 use crate::process::{Room, Running, command, free_tcp_ports, text, wait_for};
@@ -108,4 +110,29 @@ fn who_is_late_is_known_of_nodes_that_share_none() {
     let ended = leads.ended();
     assert!(ended.status.success(), "{}", text(&ended.stderr));
     assert!(!rooms[0].path().join("run/live").exists());
+}
+
+/// One process sees to all nodes, and starts agents by a second mpirun: they say which ranks they find.
+#[test]
+fn agents_say_which_ranks_are_theirs_where_nobody_else_sees_them() {
+    let Ok(host) = Command::new("mpirun").arg("--version").output().and_then(|_| Command::new("hostname").output()) else {
+        return skip(Need::Mpi, "there is no mpirun");
+    };
+    let room = Room::new();
+    let program = std::env::current_exe().expect("a path").display().to_string();
+    let hosts = format!("{}:2", text(&host.stdout).trim());
+    let mut command = room.command(&["--no-hooks", "--no-report", "--"]);
+    command.args(["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "2", "--host", &hosts]);
+    command.args([&program, "run_pages::rank", "--exact", "--ignored"]);
+    command.env("RANKSCOPE_PROBE_WINDOW_S", "0.5");
+    let run = Running::start(command);
+    let said = room.path().join("run/live/node-0.json");
+    wait_for("both ranks to be said", || {
+        let part: Value = fs::read(&said).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+        part["ranks"].as_array().is_some_and(|ranks| ranks.iter().map(|rank| rank["rank"].as_u64()).eq([Some(0), Some(1)]))
+    });
+    fs::write(room.path().join("over"), "").expect("written");
+    let ended = run.ended();
+    assert!(ended.status.success(), "{}", text(&ended.stderr));
+    assert!(!room.path().join("run/live").exists());
 }
