@@ -91,8 +91,8 @@ impl<'a> Stamps<'a> {
     pub(super) fn one(&self, place: usize, row: usize) -> (i64, i64) {
         match *self {
             Self::Copied { entered_ns, left_ns, apart } => (entered_ns[place * apart + row], left_ns[place * apart + row]),
-            Self::InColumns { ranks, .. } => {
-                let Self::InColumns { stretches, skipped, .. } = self.behind(row) else { unreachable!("columns stay columns") };
+            Self::InColumns { ranks, stretches, skipped } => {
+                let (stretches, skipped) = after(stretches, skipped + row);
                 let member = stretches[0].member(place, skipped);
                 ranks[member.rank()].collectives.stamps_ns(member.collective())
             }
@@ -107,15 +107,20 @@ impl<'a> Stamps<'a> {
                 let behind = |stamps_ns: &'a [i64]| &stamps_ns[rows.min(stamps_ns.len())..];
                 Self::Copied { entered_ns: behind(entered_ns), left_ns: behind(left_ns), apart }
             }
-            Self::InColumns { ranks, mut stretches, skipped } => {
-                let mut skipped = skipped + rows;
-                while let Some((first, others)) = stretches.split_first().filter(|(first, _)| first.len() <= skipped) {
-                    (skipped, stretches) = (skipped - first.len(), others);
-                }
+            Self::InColumns { ranks, stretches, skipped } => {
+                let (stretches, skipped) = after(stretches, skipped + rows);
                 Self::InColumns { ranks, stretches, skipped }
             }
         }
     }
+}
+
+/// The stretches in which the meetings after the first `skipped` are, and how many of the first of them are still to be skipped.
+fn after<'a, 'b>(mut stretches: &'b [Stretch<'a>], mut skipped: usize) -> (&'b [Stretch<'a>], usize) {
+    while let Some((first, others)) = stretches.split_first().filter(|(first, _)| first.len() <= skipped) {
+        (skipped, stretches) = (skipped - first.len(), others);
+    }
+    (stretches, skipped)
 }
 
 /// `stretches` one behind the other, as few as they make.
