@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::desk::{self, NoAnswer, Request};
 use super::post::Answer;
 use super::{FOLDER, Incident, IncidentError, IncidentRequest, keep_incident};
+use crate::together::milliseconds;
 
 /// Who kept what.
 #[derive(Debug)]
@@ -50,8 +51,7 @@ pub fn keep_all(request: &IncidentRequest) -> Result<AllKept, IncidentError> {
     if !desk::who_looks(&request.run).is_some_and(|about| about.asks_nodes) {
         return here(None);
     }
-    let last_ms = u64::try_from(request.last.as_millis()).unwrap_or(u64::MAX);
-    let asked = Request { because: request.because.clone(), last_ms: Some(last_ms) };
+    let asked = Request { because: request.because.clone(), last_ms: Some(milliseconds(request.last)) };
     match desk::ask(&request.run, &asked, ANSWERED_WITHIN) {
         Ok(answer) => understood(answer, request),
         Err(NoAnswer::NobodyLooks) => here(None),

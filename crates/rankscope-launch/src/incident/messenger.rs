@@ -21,6 +21,7 @@ use super::post::{Answer, PostError, Raised, is_stale, keys, say, understood};
 use crate::directory;
 use crate::executable::Executable;
 use crate::notice::{Notice, Observer};
+use crate::together::milliseconds;
 
 /// Where the one that leads is reached.
 pub(super) enum Route {
@@ -76,7 +77,7 @@ impl Messenger {
     }
 
     fn raise(&self, wanted: &Wanted) -> Result<Answer, String> {
-        let last_ms = wanted.last.map(|last| u64::try_from(last.as_millis()).unwrap_or(u64::MAX));
+        let last_ms = wanted.last.map(milliseconds);
         match &self.route {
             Route::Store(nodes) => match raise(nodes, wanted.because.clone(), last_ms) {
                 Ok(answer) => answer.ok_or_else(|| WITHOUT_A_RING.to_owned()),

@@ -21,6 +21,7 @@ use serde::Serialize;
 use super::post::{Call, Kept, KeptFile, PostError, Wish, keys, receive, say, understood};
 use crate::agent::key;
 use crate::directory::{self, Directory};
+use crate::together::milliseconds;
 
 /// How the processes of `rankscope run` reach each other: through the store of their agents.
 #[derive(Clone, Debug)]
@@ -99,7 +100,7 @@ impl Nodes {
     pub(super) fn call(&self, run: &Path, because: &str, last: Duration) -> Result<i64, PostError> {
         let mut store = self.store()?;
         let started_unix_ns = RunDirectory::open(run).map_or(0, |run| run.started_unix_ns());
-        let last_ms = u64::try_from(last.as_millis()).unwrap_or(u64::MAX);
+        let last_ms = milliseconds(last);
         let called_unix_ns = now_unix_ns().unwrap_or(0);
         let number = store.add(keys::CALLS, 1)?;
         say(&mut *store, &keys::call(number), &Call { because: because.to_owned(), last_ms, called_unix_ns, started_unix_ns })?;

@@ -17,10 +17,10 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use rankscope_probe::rendezvous::{KeyValueStore, StoreError};
-use rankscope_run::{NodePart, RunDirectory, host, live_part, live_part_ended};
+use rankscope_run::{NodePart, RunDirectory, live_part, live_part_ended};
 use serde::{Deserialize, Serialize};
 
-use crate::directory::Directory;
+use crate::directory::{Directory, host};
 use crate::incident::Nodes;
 use gatherer::Gatherer;
 use own::{Own, OwnPages};
@@ -102,7 +102,7 @@ impl Caretaker {
 
     fn serve(&mut self, over: &Receiver<()>, every: Duration) {
         while over.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
-            let own = self.own.read(&self.run, self.part.node);
+            let own = self.own.read(&self.run, &self.part);
             self.look(&own);
         }
         self.look(&Own::default());

@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use rankscope_recording::{LivePage, PAGE_BYTES, PageHead, rank_of_page};
-use rankscope_run::{RankEntry, files_in, host, open};
+use rankscope_run::{NodePart, RankEntry, files_in, open};
 use rankscope_witness::process::boot_id;
 use rankscope_witness::tree::all_below;
 
@@ -31,15 +31,16 @@ impl OwnPages {
         Self { processes, boot: boot_id(), known: BTreeMap::new() }
     }
 
-    /// Those in `run`, whose ranks are on `node`. A page that cannot be read is left to whoever looks at it.
-    pub(super) fn read(&mut self, run: &Path, node: u32) -> Own {
+    /// Those in `run`, as ranks of this node, which `part` is about. A page that cannot be read is left to whoever looks at it.
+    pub(super) fn read(&mut self, run: &Path, part: &NodePart) -> Own {
         let mut own = Own::default();
         let paths = files_in(&run.join("live")).unwrap_or_default();
         let pages: Vec<(PageHead, Vec<u8>)> = paths.iter().filter_map(|path| page(path)).collect();
         self.learn(&pages);
         for (head, bytes) in pages {
             if head.is_of_boot(&self.boot) && self.started(&head) {
-                own.ranks.push(RankEntry { rank: head.rank, node, host: Some(host()), pid: Some(head.pid) });
+                let host = Some(part.host.clone());
+                own.ranks.push(RankEntry { rank: head.rank, node: part.node, host, pid: Some(head.pid) });
                 own.pages.insert(head.rank, bytes);
             }
         }

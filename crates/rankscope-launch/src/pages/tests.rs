@@ -108,9 +108,9 @@ fn own_ranks_are_those_that_the_job_started_here() {
     }
     fs::write(page_path(run.path(), 4), page(5, 1)).unwrap();
     fs::write(page_path(run.path(), 6), b"RSLIVEPG").unwrap();
-    let found = OwnPages::of(Some(vec![own])).read(run.path(), 3);
+    let found = OwnPages::of(Some(vec![own])).read(run.path(), &part(3, &[]));
     assert_eq!(found.ranks.iter().map(|rank| (rank.rank, rank.node, rank.pid)).collect::<Vec<_>>(), [(0, 3, Some(own))]);
     assert_eq!(found.pages.keys().collect::<Vec<_>>(), [&0]);
     // Who does not know what was started here has all of this machine.
-    assert_eq!(OwnPages::of(None).read(run.path(), 3).pages.keys().collect::<Vec<_>>(), [&0, &1]);
+    assert_eq!(OwnPages::of(None).read(run.path(), &part(3, &[])).pages.keys().collect::<Vec<_>>(), [&0, &1]);
 }

@@ -122,9 +122,13 @@ pub fn profile_together(request: &TogetherRequest, stop: &AtomicBool) -> Result<
 /// Longer than a node waits for its processes.
 const GIVEN_UP_AFTER: Duration = Duration::from_secs(90);
 
+/// A duration, as requests and answers have it.
+pub(crate) fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
 /// Writes the request into a folder of its own.
 fn ask(folder: &Path, request: &TogetherRequest) -> Result<PathBuf, TogetherError> {
-    let milliseconds = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
     let asked = Asked {
         schema: 1,
         in_ms: milliseconds(request.after),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rankscope_recording::{LivePage, PAGE_BYTES, PageRefused, rank_of_page};
 use rankscope_run::{files_in, open};
+use rankscope_witness::process::boot_id;
 
 /// A page that could be read.
 pub(crate) struct PageFile {
@@ -27,7 +28,7 @@ pub(crate) enum Writer {
 /// The pages of ranks, those of processes that are gone among them.
 pub(crate) fn page_files(run: &Path, problems: &mut Vec<String>) -> Vec<PageFile> {
     let mut files = Vec::new();
-    let boot = text("/proc/sys/kernel/random/boot_id");
+    let boot = boot_id();
     for path in files_in(&run.join("live")).unwrap_or_default() {
         let Some(rank) = rank_of(&path) else { continue };
         match page(&path) {

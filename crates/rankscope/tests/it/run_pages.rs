@@ -27,7 +27,7 @@ fn until(moment: Duration) {
 
 /// A rank, in a process of its own: that of node 1 comes late. It goes on until there is a file `over`.
 #[test]
-#[ignore = "a part of the test below"]
+#[ignore = "what the other tests start in a process of its own"]
 fn rank() {
     let run = join_run().expect("started by `rankscope run`");
     let computes = if run.rank() == 1 { COMPUTES + LATE } else { COMPUTES };
