@@ -23,6 +23,10 @@ fn figure(alarm: &Value, name: &str) -> i64 {
     alarm[name].as_i64().unwrap_or_else(|| panic!("{name} in {alarm}"))
 }
 
+fn is_raised(alarm: &Value) -> bool {
+    alarm["kind"] == "straggler" && alarm["cleared_ns"].is_null()
+}
+
 /// That the lateness is more than a change that is looked for, and than what clocks alone may make of it.
 fn is_above_its_limits(alarm: &Value) -> bool {
     let value_ns = figure(alarm, "value_ns");
@@ -74,7 +78,7 @@ fn a_slow_rank_raises_an_alarm_that_is_written_down_passed_on_and_measured() {
     assert_eq!(first["read"], read, "{first}");
     assert!(document["alarms"].as_array().unwrap().iter().any(|alarm| alarm["read"] == read), "{document}");
     // That nobody else is named holds for ranks with a processor each; here those of other tests are in the way of them, too.
-    assert!(alarms.iter().filter(|alarm| alarm["kind"] == "straggler").all(is_above_its_limits), "{alarms:?}");
+    assert!(alarms.iter().filter(|alarm| is_raised(alarm)).all(is_above_its_limits), "{alarms:?}");
     let printed = String::from_utf8(ended.stdout).unwrap();
     assert_eq!(printed, fs::read_to_string(run.join("alarms.jsonl")).unwrap());
     assert_eq!(lines(&passed_on), alarms);
