@@ -10,8 +10,9 @@ mod stage;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::Parser;
 use regex_lite::Regex;
 
@@ -35,10 +36,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<Outcome> {
     let pages = if args.pages.is_empty() { pages()? } else { args.pages.clone() };
     let stage = Stage::build()?;
-    let mut tally = Tally::default();
-    for path in &pages {
-        check(path, &stage, args.write, &mut tally)?;
-    }
+    let tally = checked(&pages, |path, log| check(path, &stage, args.write, log))?;
     println!("{}", tally.said());
     if tally.differ > 0 {
         bail!("{} blocks show what is not printed; `cargo xtask readme --write` puts it right", tally.differ);
@@ -46,7 +44,7 @@ pub(crate) fn run(args: &Args) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// The README, the tutorials, the how-tos and the functions of dispatch, by name.
+/// The README, the tutorials, the how-tos and the functions of dispatch, by name; those that wait for a job first, as they take longest.
 fn pages() -> Result<Vec<PathBuf>> {
     let mut pages = Vec::new();
     for folder in ["docs/tutorial", "docs/how-to"] {
@@ -56,8 +54,39 @@ fn pages() -> Result<Vec<PathBuf>> {
     }
     pages.retain(|path| path.extension().is_some_and(|suffix| suffix == "md"));
     pages.extend(["README.md", "docs/reference/dispatch-functions.md"].map(|page| cargo::root().join(page)));
-    pages.sort();
+    pages.sort_by_cached_key(|page| {
+        let waits = fs::read_to_string(page).is_ok_and(|text| text.contains("\nsleep "));
+        (!waits, page.clone())
+    });
     Ok(pages)
+}
+
+/// Pages that are run at once: one of them plays jobs that take their time, while others compute.
+const PAGES_AT_ONCE: usize = 2;
+
+/// Checks all pages, each of which has a folder of its own, and says what was done for each when it is over.
+fn checked(pages: &[PathBuf], check: impl Fn(&Path, &mut String) -> Result<Tally> + Sync) -> Result<Tally> {
+    let left = Mutex::new(pages.iter());
+    let work = || -> Result<Tally> {
+        let mut tally = Tally::default();
+        loop {
+            let next = left.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some(path) = next else { return Ok(tally) };
+            let mut log = String::new();
+            let outcome = check(path, &mut log);
+            print!("{log}");
+            tally.add(outcome?);
+        }
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..PAGES_AT_ONCE).map(|_| scope.spawn(work)).collect();
+        let mut tally = Tally::default();
+        for worker in workers {
+            tally.add(worker.join().map_err(|_| anyhow!("a page's check panicked"))??);
+        }
+        tally.not_run.sort();
+        Ok(tally)
+    })
 }
 
 /// What is said at the end.
@@ -73,6 +102,14 @@ struct Tally {
 }
 
 impl Tally {
+    fn add(&mut self, other: Self) {
+        self.compared += other.compared;
+        self.written += other.written;
+        self.differ += other.differ;
+        self.silent += other.silent;
+        self.not_run.extend(other.not_run);
+    }
+
     fn said(&self) -> String {
         let mut said = format!("{} blocks compared, {} of them differ", self.compared, self.differ);
         if self.written > 0 {
@@ -84,7 +121,9 @@ impl Tally {
     }
 }
 
-fn check(path: &Path, stage: &Stage, write: bool, tally: &mut Tally) -> Result<()> {
+/// Runs the blocks of one page; what is done goes into `log`, a line each.
+fn check(path: &Path, stage: &Stage, write: bool, log: &mut String) -> Result<Tally> {
+    let mut tally = Tally::default();
     let text = fs::read_to_string(path).with_context(|| format!("failed to read {}", path.display()))?;
     let name = path.strip_prefix(cargo::root()).unwrap_or(path).display().to_string();
     check_verbs(&name, &text)?;
@@ -96,21 +135,21 @@ fn check(path: &Path, stage: &Stage, write: bool, tally: &mut Tally) -> Result<(
             Part::Run { line, commands, together, shown } => {
                 let commands: Vec<String> = commands.into_iter().filter(|command| !command.starts_with(XTASK)).collect();
                 let Some(shown) = shown else {
-                    stage.run(&commands, together, &folder).with_context(|| format!("{name}:{line}"))?;
+                    stage.run(&commands, together, &folder, log).with_context(|| format!("{name}:{line}"))?;
                     tally.silent += 1;
                     continue;
                 };
                 tally.compared += 1;
-                let outcome = compare(&shown, || stage.run(&commands, together, &folder));
+                let outcome = compare(&shown, log, |log| stage.run(&commands, together, &folder, log));
                 match outcome.with_context(|| format!("{name}:{line}"))? {
-                    Compared::Same => println!("  as {name}:{} shows", shown.lines.start),
+                    Compared::Same => *log += &format!("  as {name}:{} shows\n", shown.lines.start),
                     Compared::Differ { printed, .. } if write => {
-                        println!("  written to {name}:{}", shown.lines.start);
+                        *log += &format!("  written to {name}:{}\n", shown.lines.start);
                         tally.written += 1;
                         edits.push((shown.lines.clone(), shown.replacement(&printed)));
                     }
                     Compared::Differ { difference, .. } => {
-                        println!("  not as {name}:{} shows (-), but (+)\n{difference}", shown.lines.start);
+                        *log += &format!("  not as {name}:{} shows (-), but (+)\n{difference}\n", shown.lines.start);
                         tally.differ += 1;
                     }
                 }
@@ -120,7 +159,7 @@ fn check(path: &Path, stage: &Stage, write: bool, tally: &mut Tally) -> Result<(
     if !edits.is_empty() {
         fs::write(path, page::edited(&text, edits)).with_context(|| format!("failed to write {}", path.display()))?;
     }
-    Ok(())
+    Ok(tally)
 }
 
 enum Compared {
@@ -131,17 +170,17 @@ enum Compared {
 /// What depends on how busy the machine is has more than one try.
 const TRIES: usize = 3;
 
-fn compare(shown: &Shown, mut run: impl FnMut() -> Result<String>) -> Result<Compared> {
+fn compare(shown: &Shown, log: &mut String, mut run: impl FnMut(&mut String) -> Result<String>) -> Result<Compared> {
     let tries = if shown.rule.vary == shape::Vary::Numbers { TRIES } else { 1 };
     let mut left = tries;
     loop {
-        let printed = run()?;
+        let printed = run(log)?;
         let Some(difference) = shown.rule.difference(&shown.text, &printed) else { return Ok(Compared::Same) };
         left -= 1;
         if left == 0 {
             return Ok(Compared::Differ { printed, difference });
         }
-        println!("  differs, {left} more tries\n{difference}");
+        *log += &format!("  differs, {left} more tries\n{difference}\n");
     }
 }
 
@@ -175,9 +214,12 @@ mod tests {
         let text = "```sh\na\n```\n<!-- output: numbers vary -->\n```text\n1 rank is late\n```\n";
         let [Part::Run { shown: Some(shown), .. }] = &page::parts(text).unwrap()[..] else { panic!("one part") };
         let mut said = ["nobody is late", "3 rank is late"].into_iter();
-        assert!(matches!(compare(shown, || Ok(said.next().unwrap().to_owned())).unwrap(), Compared::Same));
+        assert!(matches!(compare(shown, &mut String::new(), |_| Ok(said.next().unwrap().to_owned())).unwrap(), Compared::Same));
         let exact = Shown { rule: shape::Rule::default(), ..shown.clone() };
         let mut said = ["nobody is late"].into_iter();
-        assert!(matches!(compare(&exact, || Ok(said.next().unwrap().to_owned())).unwrap(), Compared::Differ { .. }));
+        assert!(matches!(
+            compare(&exact, &mut String::new(), |_| Ok(said.next().unwrap().to_owned())).unwrap(),
+            Compared::Differ { .. }
+        ));
     }
 }

@@ -51,20 +51,24 @@ impl Stage {
         Ok(folder)
     }
 
-    /// What the commands print on both streams: one after the other, or, where they need each other, the first while all run.
-    pub(super) fn run(&self, commands: &[String], together: bool, folder: &Path) -> Result<String> {
+    /// What the commands print on both streams: one after the other, or, where they need each other, the first while all run. Each goes into
+    /// `log` as it starts.
+    pub(super) fn run(&self, commands: &[String], together: bool, folder: &Path, log: &mut String) -> Result<String> {
+        let mut start = |command: &str| {
+            *log += &format!("$ {command}\n");
+            self.start(command, folder)
+        };
         if together {
-            let started: Result<Vec<Child>> = commands.iter().map(|command| self.start(command, folder)).collect();
+            let started: Result<Vec<Child>> = commands.iter().map(|command| start(command)).collect();
             let mut said = started?.into_iter().zip(commands).map(|(child, command)| ended(child, command));
             let first = said.next().unwrap_or_else(|| Ok(String::new()));
             // To the end, so that none is left running.
             return said.collect::<Vec<_>>().into_iter().fold(first, |first, other| other.and(first));
         }
-        commands.iter().map(|command| ended(self.start(command, folder)?, command)).collect()
+        commands.iter().map(|command| ended(start(command)?, command)).collect()
     }
 
     fn start(&self, command: &str, folder: &Path) -> Result<Child> {
-        println!("$ {command}");
         let script = format!("exec 2>&1\n{}", command.replace(CARGO_RUN, "rankscope"));
         let mut shell = Command::new("sh");
         shell.args(["-c", &script]).current_dir(folder).env("PATH", &self.path);
