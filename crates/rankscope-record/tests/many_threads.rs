@@ -60,10 +60,15 @@ fn one_arena() {
     unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
 }
 
+/// Without what is mapped of files, as of the program itself: the system takes that away and brings it back as it likes.
 #[expect(unsafe_code, reason = "the allocator gives free pages back when told")]
 fn resident_bytes() -> u64 {
     // SAFETY: a call with a number.
     unsafe { libc::malloc_trim(0) };
-    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
-    statm.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4_096
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let kilobytes = |name: &str| -> u64 {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
+    };
+    1_024 * (kilobytes("RssAnon:") + kilobytes("RssShmem:"))
 }

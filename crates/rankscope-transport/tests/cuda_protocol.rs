@@ -45,8 +45,13 @@ fn the_thread_sanitizer_finds_no_race_in_the_kernels_and_the_races_that_are_put_
     }
     assert!(output.status.success(), "{}", text(&output));
     for protocol in ["relaxed", "zeroed"] {
-        let output = run(&soak, [protocol, "3", "30", "5"]);
-        assert!(text(&output).contains("data race"), "{protocol}: {}", text(&output));
+        // One that goes wrong at once stops before there is a race to be seen.
+        let mut said = String::new();
+        let is_found = (5..15).any(|seed| {
+            said = text(&run(&soak, [protocol, "3", "30", &seed.to_string()]));
+            said.contains("data race")
+        });
+        assert!(is_found, "{protocol}: {said}");
     }
 }
 
