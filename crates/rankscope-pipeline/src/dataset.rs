@@ -1,7 +1,8 @@
 //! A judged job as a dataset of Parquet files. Its events are read a second time, as for a timeline: the clock that they are put on is
 //! known only now.
 //!
-//! Files are written into a stage and take their places together, the folder of a run as a whole, and the list of what is there last.
+//! Files are written into a stage and take their places together, the folder of a run as a whole, and the list of what is there last. In a store,
+//! which renames nothing, they come one after the other, and the list last.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use rankscope_dataset::{
     is_bounded, kernels, ranks, run_name, steps, views,
 };
 use rankscope_document::Document;
-use rankscope_run::{RunDirectory, SideFile, StagedFolders, read_side};
+use rankscope_run::{RunDirectory, SideFile, StagedFolders, is_file, is_stored, read_side};
 use rankscope_time::Rank;
 use rankscope_trace::Trace;
 use rayon::prelude::*;
@@ -114,7 +115,8 @@ impl Judged {
         if let Ok(run) = RunDirectory::open(path) {
             return run_name(&run.manifest().run_id);
         }
-        let name = path.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+        let place = if is_stored(path) { Some(path.to_owned()) } else { path.canonicalize().ok() };
+        let name = place.and_then(|place| Some(place.file_name()?.to_string_lossy().into_owned()));
         run_name(name.as_deref().unwrap_or(title))
     }
 }
@@ -207,7 +209,7 @@ impl Writer<'_> {
 /// What is known of the dataset in `folder`.
 pub(crate) fn known(folder: &Path) -> Result<Manifest, Error> {
     let list = folder.join(Manifest::NAME);
-    if !list.exists() {
+    if !is_file(&list)? {
         return Ok(Manifest::default());
     }
     Manifest::read(&read_side(&list, SideFile::Record)?).map_err(|source| Error::Dataset { path: list.clone(), source })

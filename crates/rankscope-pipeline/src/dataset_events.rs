@@ -3,14 +3,14 @@
 //! Each file appears whole, with a note of its rows beside it, so that what is done is not done again. Whoever finds all files there lists them in the
 //! dataset and takes the notes away: what is there then is what `report --parquet` writes of the same traces, byte by byte.
 
-use std::fs;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
 
 use rankscope_analyze::Classes;
 use rankscope_dataset::{EventsOf, FileEntry, RunEntry, Table, TableEntry, events};
 use rankscope_formats::ArgsPolicy;
-use rankscope_run::{Location, Outputs, write_file};
+use rankscope_run::{Outputs, lengths_below, remove_file, write_file};
 use rankscope_time::Rank;
 use rankscope_trace::Trace;
 use rayon::prelude::*;
@@ -59,9 +59,6 @@ pub struct EventsSummary {
 /// [`Error::Parts`] where nobody has merged into a dataset, or into another one, [`Error::Changed`] for a trace that is not what was mapped, and
 /// what writing fails with.
 pub fn write_events(request: &EventsRequest, progress: &dyn Progress) -> Result<EventsSummary, Error> {
-    if let Some(url) = Location::object(&request.dataset)? {
-        return Err(rankscope_run::Error::NotLocal { path: url.to_path() }.into());
-    }
     let plan = read_plan_of(&request.parts)?;
     let clocks = read_frozen_clocks(&request.parts)?;
     let run = MergedRun::read(&request.parts)?;
@@ -140,9 +137,10 @@ struct RankRead {
 impl Writer<'_> {
     fn map(&self, progress: &dyn Progress) -> Result<EventsSummary, Error> {
         let own: Vec<usize> = (0..self.files.len()).filter(|at| self.request.shard.holds(*at)).collect();
+        let there = lengths_below(&self.folder)?;
         progress.begin(Stage::Writing, own.len());
         let one = |at: &usize| {
-            let done = self.write_once(*at);
+            let done = self.write_once(*at, &there);
             progress.advance();
             done
         };
@@ -156,17 +154,17 @@ impl Writer<'_> {
         Ok(summary)
     }
 
-    /// Writes the file at the place `at`, unless that is done.
-    fn write_once(&self, at: usize) -> Result<EventsSummary, Error> {
+    /// Writes the file at the place `at`, unless that is done by what is `there`.
+    fn write_once(&self, at: usize, there: &BTreeMap<String, u64>) -> Result<EventsSummary, Error> {
         let file = &self.files[at];
-        if let Some(done) = self.done(at) {
+        if let Some(done) = self.done(at, there) {
             return Ok(EventsSummary { done_before: 1, ..EventsSummary::of(&done) });
         }
         let ranks: Vec<RankRead> =
             self.clocks.ranks[file.ranks.clone()].par_iter().map(|rank| self.read(rank)).collect::<Result<_, _>>()?;
         let path = self.folder.join(&file.name);
         let (folder, name) = (path.parent().unwrap_or(&self.folder), rankscope_run::file_name(&path));
-        let mut outputs = Outputs::among_many(folder)?;
+        let mut outputs = Outputs::into_directory(folder)?;
         let mut rows = 0;
         outputs.write(&name, |to| {
             let frames = ranks.iter().flat_map(|rank| events(self.events_of(rank)));
@@ -176,7 +174,7 @@ impl Writer<'_> {
         })?;
         let done = FileEntry { path: self.place(file), rows, bytes: outputs.bytes()? };
         outputs.commit()?;
-        replace_json(&self.note(at), &done)?;
+        replace_json(&self.folder.join(Self::note(at)), &done)?;
         Ok(EventsSummary::of(&done))
     }
 
@@ -208,22 +206,23 @@ impl Writer<'_> {
         format!("{}/{}", Table::Events.folder(&self.run.entry.run), file.name)
     }
 
-    /// Where it is noted that the file at the place `at` is done. Engines pass over such names.
-    fn note(&self, at: usize) -> PathBuf {
-        self.folder.join(format!("_done-{at:06}.json"))
+    /// What notes that the file at the place `at` is done is called, in the folder. Engines pass over such names.
+    fn note(at: usize) -> String {
+        format!("_done-{at:06}.json")
     }
 
-    /// What is noted of the file at the place `at`, if that is there.
-    fn done(&self, at: usize) -> Option<FileEntry> {
-        let note = self.note(at);
-        let done: FileEntry = note.is_file().then(|| read_json(&note).ok()).flatten()?;
-        let there = fs::metadata(self.request.dataset.join(&done.path)).ok()?;
-        (done.path == self.place(&self.files[at]) && there.len() == done.bytes).then_some(done)
+    /// What is noted of the file at the place `at`, if that lies among what is `there` in the folder, by how long each is.
+    fn done(&self, at: usize, there: &BTreeMap<String, u64>) -> Option<FileEntry> {
+        let note = Self::note(at);
+        let done: FileEntry = there.contains_key(&note).then(|| read_json(&self.folder.join(&note)).ok()).flatten()?;
+        let file = &self.files[at];
+        (done.path == self.place(file) && there.get(&file.name) == Some(&done.bytes)).then_some(done)
     }
 
     /// Lists the events in the dataset, if all of them are there; returns how many files are not.
     fn list(&self) -> Result<usize, Error> {
-        let done: Vec<FileEntry> = (0..self.files.len()).filter_map(|at| self.done(at)).collect();
+        let there = lengths_below(&self.folder)?;
+        let done: Vec<FileEntry> = (0..self.files.len()).into_par_iter().filter_map(|at| self.done(at, &there)).collect();
         let missing = self.files.len() - done.len();
         let dataset = &self.request.dataset;
         let known = known(dataset)?;
@@ -239,7 +238,7 @@ impl Writer<'_> {
             write_file(&path, |file| std::io::Write::write_all(file, text.as_bytes()).map_err(refused))?;
         }
         // Whoever comes later goes by the list.
-        (0..self.files.len()).for_each(|at| drop(fs::remove_file(self.note(at))));
+        (0..self.files.len()).for_each(|at| drop(remove_file(&self.folder.join(Self::note(at)))));
         Ok(0)
     }
 

@@ -72,7 +72,9 @@ pub use removal::{Runs, remove_leftover, remove_run, runs_in, what_stays};
 pub use retention::{RetentionPlan, RetentionRules, StoredRun, Verdict, plan};
 pub use sides::{RunSource, SideRuns, runs_of};
 pub(crate) use source::folders_in;
-pub use source::{Source, absolute, files_in, identity, is_file, is_folder, is_stored, open_source};
+pub use source::{
+    Source, absolute, files_in, identity, is_file, is_folder, is_stored, lengths_below, open_source, remove_file,
+};
 pub use staged::StagedFolders;
 pub use stores::{
     ListedObject, ObjectFault, ObjectIdentity, Put, Remedy, StoreFault, StoredObject, Stores, count_fetched, fetched_bytes,

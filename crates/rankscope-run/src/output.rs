@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use crate::stores::{Put, StoreFault, at, stores};
-use crate::{Error, Location, ObjectUrl, Scheme, pending};
+use crate::stores::{Put, at, stores, writable_stores};
+use crate::{Error, Location, ObjectUrl, pending};
 
 /// The files of one report, in the making.
 #[derive(Debug)]
@@ -39,11 +39,7 @@ impl Outputs {
                 Ok(Self { directory: local.into_owned(), store: None, pending: Vec::new(), swept: false })
             }
             Location::Object(url) => {
-                stores(&url)?;
-                if url.scheme() == Scheme::Http {
-                    // Known before anything is made that could not be put there.
-                    at(directory, Err(StoreFault::CannotWrite))?;
-                }
+                writable_stores(directory, &url)?;
                 Ok(Self { directory: directory.to_owned(), store: Some(Put::Replace), pending: Vec::new(), swept: true })
             }
         }
@@ -117,7 +113,7 @@ impl Outputs {
 }
 
 /// Puts `content` where the URL `path` leads.
-fn put_file(path: &Path, content: &mut File, put: Put) -> Result<(), Error> {
+pub(crate) fn put_file(path: &Path, content: &mut File, put: Put) -> Result<(), Error> {
     let Some(url) = Location::object(path)? else {
         return Err(Error::io(path, io::Error::new(io::ErrorKind::AlreadyExists, "a file of this name appeared meanwhile")));
     };

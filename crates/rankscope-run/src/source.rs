@@ -1,6 +1,7 @@
 //! Bytes to read, wherever they lie: an open file, or an object of a store. And the questions one asks of a path before reading:
-//! whether it is a file or a folder, and what lies in it. An object is a file; a folder of a store is what keys have in common.
+//! whether it is a file or a folder, and what lies in it or below it. An object is a file; a folder of a store is what keys have in common.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -173,6 +174,61 @@ pub fn files_in(path: &Path) -> Result<Vec<PathBuf>, Error> {
             let own = listed.into_iter().filter(|object| !object.key.contains('/'));
             Ok(own.map(|object| path.join(object.key)).collect())
         }
+    }
+}
+
+/// All files below the folder at `path`, by their places from it on, with slashes; and how long each is. None where there is no folder.
+///
+/// # Errors
+/// What the file system or the store refuses.
+pub fn lengths_below(path: &Path) -> Result<BTreeMap<String, u64>, Error> {
+    match Location::of(path)? {
+        Location::Local(local) => {
+            let mut lengths = BTreeMap::new();
+            add_lengths(&local, "", &mut lengths)?;
+            Ok(lengths)
+        }
+        Location::Object(url) => {
+            let listed = at(path, stores(&url)?.list(&url))?;
+            Ok(listed.into_iter().map(|object| (object.key, object.identity.bytes)).collect())
+        }
+    }
+}
+
+fn add_lengths(folder: &Path, before: &str, lengths: &mut BTreeMap<String, u64>) -> Result<(), Error> {
+    let refused = |error| Error::io(folder, error);
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.map_err(refused)?,
+    };
+    for entry in entries {
+        let entry = entry.map_err(refused)?;
+        let place = format!("{before}{}", entry.file_name().to_string_lossy());
+        let about = match entry.metadata() {
+            // It went meanwhile, as what others write under a temporary name does.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            about => about.map_err(refused)?,
+        };
+        if about.is_dir() {
+            add_lengths(&entry.path(), &format!("{place}/"), lengths)?;
+        } else if about.is_file() {
+            lengths.insert(place, about.len());
+        }
+    }
+    Ok(())
+}
+
+/// Takes away the file, or the object, at `path`; that nothing is there is no error.
+///
+/// # Errors
+/// What the file system or the store refuses.
+pub fn remove_file(path: &Path) -> Result<(), Error> {
+    match Location::of(path)? {
+        Location::Object(url) => at(path, stores(&url)?.remove(&url)),
+        Location::Local(local) => match fs::remove_file(&local) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            done => done.map_err(|error| Error::io(path, error)),
+        },
     }
 }
 

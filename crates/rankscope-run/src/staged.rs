@@ -3,6 +3,9 @@
 //! What a dataset is made of lies in many folders, too many files to hold open at once. So they are written below one hidden folder
 //! beside their places, and renamed when the last is complete: a folder that was there goes as a whole, so that nothing of an earlier
 //! writer is left in it. What a killed process left goes when the next one begins, as with single files.
+//!
+//! A store renames nothing. What goes there is written here first and put there when all of it is complete, place by place, and then what an
+//! earlier writer left in that place is taken away; whoever reads meanwhile goes by what is put last.
 
 use std::fs::{self, File};
 use std::io::BufWriter;
@@ -10,15 +13,18 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{NamedTempFile, TempDir};
 
-use crate::{Error, Location, pending};
+use crate::open::open;
+use crate::output::put_file;
+use crate::stores::{Put, writable_stores};
+use crate::{Error, Location, lengths_below, pending, remove_file};
 
 /// Outputs below one folder, in the making.
 #[derive(Debug)]
 pub struct StagedFolders {
     target: PathBuf,
     stage: TempDir,
-    /// Its lock tells others that the stage is in use.
-    _alive: NamedTempFile,
+    /// Its lock tells others that the stage is in use; none where the target is in a store, whose stage nobody looks for.
+    alive: Option<NamedTempFile>,
 }
 
 /// Encoders write small; the disk should not notice.
@@ -31,17 +37,21 @@ impl StagedFolders {
     /// Outputs that will lie in `target`, which is made if it is not there.
     ///
     /// # Errors
-    /// [`Error::NotLocal`], and what the file system refuses.
+    /// What the file system refuses, [`Error::Url`], and [`Error::Store`] for a web server, which takes nothing.
     pub fn into_directory(target: &Path) -> Result<Self, Error> {
-        if let Some(url) = Location::object(target)? {
-            return Err(Error::NotLocal { path: url.to_path() });
-        }
         let refused = |error| Error::io(target, error);
-        fs::create_dir_all(target).map_err(refused)?;
-        pending::clear_abandoned_stages(target);
-        let stage = pending::begin_stage(target).map_err(refused)?;
+        let local = match Location::of(target)? {
+            Location::Local(local) => local,
+            Location::Object(url) => {
+                writable_stores(target, &url)?;
+                return Ok(Self { target: target.to_owned(), stage: tempfile::tempdir().map_err(refused)?, alive: None });
+            }
+        };
+        fs::create_dir_all(&local).map_err(refused)?;
+        pending::clear_abandoned_stages(&local);
+        let stage = pending::begin_stage(&local).map_err(refused)?;
         let alive = pending::begin(stage.path()).map_err(refused)?;
-        Ok(Self { target: target.to_owned(), stage, _alive: alive })
+        Ok(Self { target: local.into_owned(), stage, alive: Some(alive) })
     }
 
     /// Writes the file at `place` from the target on by `fill`, in the stage for now. Any number of threads may.
@@ -63,12 +73,19 @@ impl StagedFolders {
         Ok(filled)
     }
 
-    /// Gives `places` to what was written there, files and folders from the target on; what lies there goes, even where nothing was
-    /// written.
+    /// Gives `places` to what was written there, files and folders from the target on, in this order; what lies there goes, even where
+    /// nothing was written.
     ///
     /// # Errors
-    /// What the file system refuses.
+    /// What the file system or the store refuses.
     pub fn replace(self, places: &[String]) -> Result<(), Error> {
+        match self.alive {
+            Some(_) => self.rename(places),
+            None => places.iter().try_for_each(|place| self.put(place)),
+        }
+    }
+
+    fn rename(&self, places: &[String]) -> Result<(), Error> {
         let replaced = self.stage.path().join(REPLACED);
         for (number, place) in places.iter().enumerate() {
             let (from, to) = (self.stage.path().join(place), self.target.join(place));
@@ -85,6 +102,21 @@ impl StagedFolders {
             }
         }
         Ok(())
+    }
+
+    fn put(&self, place: &str) -> Result<(), Error> {
+        let (from, to) = (self.stage.path().join(place), self.target.join(place));
+        let put = |from: &Path, to: &Path| put_file(to, &mut open(from)?, Put::Replace);
+        if from.is_file() {
+            return put(&from, &to);
+        }
+        let written = lengths_below(&from)?;
+        let mut left = lengths_below(&to)?;
+        for name in written.keys() {
+            put(&from.join(name), &to.join(name))?;
+            left.remove(name);
+        }
+        left.keys().try_for_each(|name| remove_file(&to.join(name)))
     }
 }
 
@@ -130,20 +162,19 @@ mod tests {
         assert!(failed.is_err());
         // A killed process runs no destructors, and its lock goes with it.
         let killed = StagedFolders::into_directory(root.path()).expect("a stage");
-        let StagedFolders { stage, _alive, .. } = killed;
+        let StagedFolders { stage, alive: lock, .. } = killed;
         let left = stage.keep();
-        let (_, path) = _alive.keep().expect("a file");
+        let (_, path) = lock.expect("of a folder here").keep().expect("a file");
         assert!(path.exists());
         let next = StagedFolders::into_directory(root.path()).expect("a stage");
         assert!(!left.exists() && alive.stage.path().exists());
         drop((next, alive));
         assert_eq!(fs::read_dir(root.path()).expect("there").count(), 0);
     }
-
     #[test]
-    fn a_bucket_takes_no_folders_of_outputs_and_leaves_none_here() {
+    fn where_nobody_speaks_to_stores_a_url_is_refused_and_leaves_no_folder() {
         let refused = StagedFolders::into_directory(Path::new("s3://bucket/dataset")).expect_err("a URL");
-        assert!(matches!(&refused, Error::NotLocal { path } if path == Path::new("s3://bucket/dataset")), "{refused}");
+        assert!(matches!(&refused, Error::Url { path } if path == Path::new("s3://bucket/dataset")), "{refused}");
         assert!(!Path::new("s3:").exists());
     }
 }

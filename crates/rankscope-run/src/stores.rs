@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::{Error, ObjectUrl};
+use crate::{Error, ObjectUrl, Scheme};
 
 /// What tells an object from another one of its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,6 +90,12 @@ pub trait Stores: fmt::Debug + Send + Sync {
     /// # Errors
     /// [`StoreFault`].
     fn put(&self, url: &ObjectUrl, content: &mut File, put: Put) -> Result<(), StoreFault>;
+
+    /// Takes away what lies at `url`; that nothing does is no error.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn remove(&self, url: &ObjectUrl) -> Result<(), StoreFault>;
 }
 
 /// Bytes that came from stores so far, for whoever shows how far the work has come.
@@ -118,6 +124,18 @@ pub fn register_stores(stores: Box<dyn Stores>) {
 /// [`Error::Url`] where nobody does.
 pub(crate) fn stores(url: &ObjectUrl) -> Result<&'static dyn Stores, Error> {
     STORES.get().map(Box::as_ref).ok_or_else(|| Error::Url { path: url.to_path() })
+}
+
+/// Who speaks to the store of `url`, which must be one that takes something: known before anything is made that could not be put there.
+///
+/// # Errors
+/// [`Error::Url`], and [`Error::Store`] for a web server.
+pub(crate) fn writable_stores(path: &Path, url: &ObjectUrl) -> Result<&'static dyn Stores, Error> {
+    let stores = stores(url)?;
+    match url.scheme() {
+        Scheme::Http => at(path, Err(StoreFault::CannotWrite)),
+        _ => Ok(stores),
+    }
 }
 
 /// What went wrong between this program and a store. Nothing in it is a secret.

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, Once};
 
 use rankscope_run::{
-    Error, ListedObject, ObjectFault, ObjectIdentity, ObjectUrl, Outputs, Put, SideFile, StoreFault, StoredObject, Stores,
-    clock_files, discover_all, identity, is_parts_folder, open_source, read_side_text, register_stores, write_among_many,
-    write_file,
+    Error, ListedObject, ObjectFault, ObjectIdentity, ObjectUrl, Outputs, Put, SideFile, StagedFolders, StoreFault,
+    StoredObject, Stores, clock_files, discover_all, identity, is_file, is_parts_folder, lengths_below, open_source,
+    read_side_text, register_stores, remove_file, write_among_many, write_file,
 };
 
 /// Objects of all buckets, by their URLs. Each test has a bucket of its own.
@@ -57,6 +57,11 @@ impl Stores for Memory {
         if put == Put::Replace || !objects.contains_key(url.as_str()) {
             objects.insert(url.as_str().to_owned(), bytes);
         }
+        Ok(())
+    }
+
+    fn remove(&self, url: &ObjectUrl) -> Result<(), StoreFault> {
+        objects().remove(url.as_str());
         Ok(())
     }
 }
@@ -201,6 +206,62 @@ fn outputs_appear_in_a_bucket_when_all_are_written() {
     assert_eq!(objects()["gs://outputs/report/a.txt"], b"one", "the first stays");
     write_file(&folder.join("a.txt"), write("three")).unwrap();
     assert_eq!(objects()["gs://outputs/report/a.txt"], b"three");
+}
+
+fn staged(target: &Path, files: &[&str]) -> StagedFolders {
+    let staged = StagedFolders::into_directory(target).expect("a stage");
+    for file in files {
+        staged.write(file, |to| to.write_all(file.as_bytes()).map_err(|error| io(target, error))).expect("a disk");
+    }
+    staged
+}
+
+/// What lies below `url`, by its key.
+fn below(url: &str) -> Vec<String> {
+    objects().keys().filter_map(|key| Some(key.strip_prefix(url)?.to_owned())).collect()
+}
+
+#[test]
+fn folders_are_replaced_in_a_bucket_as_they_are_on_a_disk() {
+    register();
+    let root = tempfile::tempdir().unwrap();
+    let places = ["events/run=a", "events/run=b", "list"].map(str::to_owned);
+    for target in [root.path(), Path::new("s3://staged/set")] {
+        let first = staged(target, &["events/run=a/1", "events/run=a/rank=2/1", "events/run=c/1", "list"]);
+        first.replace(&["events/run=a", "events/run=c", "list"].map(str::to_owned)).unwrap();
+        staged(target, &["events/run=a/1", "events/run=b/1", "list"]).replace(&places).unwrap();
+        let lengths = lengths_below(target).unwrap();
+        let names: Vec<&str> = lengths.keys().map(String::as_str).collect();
+        assert_eq!(names, ["events/run=a/1", "events/run=b/1", "events/run=c/1", "list"], "{}", target.display());
+        assert_eq!(lengths["events/run=a/1"], 14);
+    }
+    assert_eq!(
+        below("s3://staged/"),
+        lengths_below(root.path()).unwrap().into_keys().map(|key| format!("set/{key}")).collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn what_is_staged_for_a_bucket_and_fails_leaves_it_as_it_was() {
+    register();
+    let target = Path::new("s3://staged-and-left/set");
+    drop(staged(target, &["events/run=a/1"]));
+    assert!(below("s3://staged-and-left/").is_empty());
+    let refused = StagedFolders::into_directory(Path::new("https://host/set")).expect_err("a web server");
+    assert!(matches!(&refused, Error::Store { fault: StoreFault::CannotWrite, .. }), "{refused}");
+}
+
+#[test]
+fn what_is_taken_away_is_gone_and_may_be_again() {
+    register();
+    let root = tempfile::tempdir().unwrap();
+    for file in [root.path().join("note"), PathBuf::from("s3://removed/note")] {
+        write_file(&file, |to| to.write_all(b"x").map_err(|error| io(&file, error))).unwrap();
+        assert!(is_file(&file).unwrap());
+        remove_file(&file).unwrap();
+        remove_file(&file).unwrap();
+        assert!(!is_file(&file).unwrap());
+    }
 }
 
 fn io(path: &Path, error: std::io::Error) -> Error {

@@ -125,6 +125,17 @@ impl Stores for ObjectStores {
         let place = self.place(url)?;
         self.runtime()?.block_on(upload::put(&place, content, put))
     }
+
+    fn remove(&self, url: &ObjectUrl) -> Result<(), StoreFault> {
+        if url.scheme() == Scheme::Http {
+            return Err(StoreFault::CannotWrite);
+        }
+        let place = self.place(url)?;
+        match self.runtime()?.block_on(place.store.delete(&place.path)).map_err(|error| fault(&error, url)) {
+            Err(StoreFault::NoSuchObject) => Ok(()),
+            done => done,
+        }
+    }
 }
 
 fn identity(meta: ObjectMeta) -> ObjectIdentity {

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
+use rankscope_run::{is_file, is_stored};
 
 use crate::exit::ExitCode;
 use crate::output;
@@ -57,8 +58,15 @@ impl Shape {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    if args.path.join(DATASET_HAS).is_file() {
+    let list = args.path.join(DATASET_HAS);
+    if list.is_file() {
         return ask(&args.path, args);
+    }
+    if is_stored(&list) && is_file(&list)? {
+        anyhow::bail!(
+            "{}: the SQL engine reads datasets from folders; copy this one here and give its path",
+            args.path.display()
+        );
     }
     if cfg!(not(feature = "parquet")) {
         return Ok(output::misused(&format!(

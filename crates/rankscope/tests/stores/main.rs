@@ -3,6 +3,8 @@
 //! Files and objects can have one name: in a working directory that holds a folder `s3:`, `s3://bucket/run` is a path like others. So
 //! what is said of both is compared as it is.
 
+#[cfg(feature = "parquet")]
+mod dataset;
 mod proxy;
 mod server;
 
