@@ -9,12 +9,14 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 ANSWER_BYTES_MAX = 1024
 RANKS_A_TASK_MAX = 8
 TASKS_A_SLOT = 4
 PAUSE_S = 1.0
+PATIENCE_S = 20.0
 
 
 def bounded(text):
@@ -108,28 +110,24 @@ def run_tasks(wanted, ray):
     waiting = {start(shard): (shard, 0) for shard in range(1, count + 1)}
     progress = Progress(count, wanted["json"])
     done = failed = 0
-    try:
-        while waiting:
-            ready, _ = ray.wait(list(waiting), timeout=PAUSE_S)
-            for answer in ready:
-                shard, tries = waiting.pop(answer)
-                try:
-                    code, _, complained = ray.get(answer)
-                except ray.exceptions.RayError as error:
-                    code, complained = 1, bounded(f"shard {shard}/{count} was lost {wanted['retries'] + 1} times: {error}")
-                if code == 0:
-                    done += 1
-                elif code in wanted["final_codes"] or tries >= wanted["retries"]:
-                    told(f"shard {shard}/{count} failed with exit code {code}: {complained}")
-                    progress.tell(done, "failed")
-                    return code if code > 0 else 1
-                else:
-                    failed += 1
-                    waiting[start(shard)] = (shard, tries + 1)
-            progress.tell(done)
-    finally:
-        for answer in waiting:
-            ray.cancel(answer)
+    while waiting:
+        ready, _ = ray.wait(list(waiting), timeout=PAUSE_S)
+        for answer in ready:
+            shard, tries = waiting.pop(answer)
+            try:
+                code, _, complained = ray.get(answer)
+            except ray.exceptions.RayError as error:
+                code, complained = 1, bounded(f"shard {shard}/{count} was lost {wanted['retries'] + 1} times: {error}")
+            if code == 0:
+                done += 1
+            elif code in wanted["final_codes"] or tries >= wanted["retries"]:
+                told(f"shard {shard}/{count} failed with exit code {code}: {complained}")
+                progress.tell(done, "failed")
+                return code if code > 0 else 1
+            else:
+                failed += 1
+                waiting[start(shard)] = (shard, tries + 1)
+        progress.tell(done)
     progress.tell(done, "done")
     if failed:
         told(f"{failed} tasks failed and were tried again")
@@ -138,6 +136,18 @@ def run_tasks(wanted, ray):
 
 def interrupted(number, frame):
     raise KeyboardInterrupt
+
+
+def leave(ray, code):
+    """Leaves the cluster, which ends what still runs for us; `code` is what it came to, and stands if Ray does not come to an end.
+
+    Nothing is cancelled by itself: Ray (2.60) aborts a program that cancels a task which completes at that moment.
+    """
+    patience = threading.Timer(PATIENCE_S, os._exit, [code])
+    patience.daemon = True
+    patience.start()
+    ray.shutdown()
+    patience.cancel()
 
 
 def main(wanted):
@@ -152,13 +162,14 @@ def main(wanted):
     except (ConnectionError, ValueError) as error:
         told(f"no Ray cluster at {wanted['address']}: {bounded(str(error))}. Start one with `ray start --head`, or say --address local")
         return 1
+    code = 1
     try:
         code = run_tasks(wanted, ray)
     except KeyboardInterrupt:
         told("cancelled. Parts that are done stay; the same command goes on")
-        return 130
+        code = 130
     finally:
-        ray.shutdown()
+        leave(ray, code)
     if code == 0 and wanted["merge"]:
         os.execvp(wanted["merge"][0], wanted["merge"])
     return code
