@@ -7,7 +7,7 @@
 //! `cargo xtask bench dataset`: what a dataset adds, and what a row takes. `cargo xtask bench compare`: how often comparisons are
 //! wrong. `cargo xtask bench live`: how good alarms about running jobs are. `cargo xtask bench devices`: what a callback of NCCL's plugin
 //! takes, and what it takes to sample a node's counters. `cargo xtask bench page`: how large pages are, and how fast they are shown
-//! and served.
+//! and served. `cargo xtask bench stores`: what a store costs beside the disk. `cargo xtask bench dist`: what Ray adds to a task.
 //!
 //! Every program runs as a child and is judged by its wall clock, its processor time and its peak memory. The inputs are made
 //! once and kept in `target/bench`: with a corpus, a real trace repeated in time; without, a synthetic job of the same size.
@@ -20,6 +20,7 @@ mod compare;
 mod dataset;
 mod devices;
 mod dispatch;
+mod dist;
 mod inflate;
 mod inputs;
 mod live;
@@ -30,6 +31,7 @@ mod peers;
 mod record;
 mod repeat;
 mod scale;
+mod stores;
 mod table;
 mod tables;
 
@@ -85,6 +87,10 @@ enum What {
     Answers(answers::Args),
     /// Simulate running jobs whose truth is known, and tell how often alarms are wrong and how long they take.
     Live(live::Args),
+    /// Report on traces in a store on this machine, beside the same files.
+    Stores(stores::Args),
+    /// Map small traces by tasks of Ray on this machine, and tell what it adds to each.
+    Dist(dist::Args),
     /// Write the benchmark's inputs. In a process of its own, because a child's peak memory begins with its parent's.
     #[command(hide = true)]
     Prepare { folder: PathBuf, which: String },
@@ -161,6 +167,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         What::Record(args) => record::run(args),
         What::Devices(args) => devices::run(args),
         What::Page(args) => page::run(args),
+        What::Stores(args) => stores::run(args),
+        What::Dist(args) => dist::run(args),
     }
 }
 

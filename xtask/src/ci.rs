@@ -20,7 +20,7 @@ use anyhow::{Context, Result, bail};
 use rankscope_testkit::{Need, REQUIRE};
 
 use crate::cargo::{self, EVERYTHING, Metadata};
-use crate::{capi, dataset, deps, docs, instructions, mpi, nvrtc, python, readme, shared, sql, wasm};
+use crate::{capi, dataset, deps, docs, engines, instructions, mpi, nvrtc, python, readme, shared, sql, wasm};
 use heartbeat::Heartbeat;
 use skips::Skips;
 pub(crate) use tally::Outcome;
@@ -30,7 +30,8 @@ use took::Since;
 /// Options of `cargo xtask ci`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Run only the stages with these names; `sql`, the engine of `rankscope query`, runs only so.
+    /// Run only the stages with these names; `sql`, the engine of `rankscope query`, and `engines`, those that map on clusters, with a store,
+    /// run only so.
     #[arg(value_name = "STAGE")]
     only: Vec<String>,
     /// Seconds the fuzz smoke run may take.
@@ -101,7 +102,7 @@ const STAGES: &[Stage] = &[
 ];
 
 /// What runs only by its name, as it would take longer than it is worth in every run.
-const ON_REQUEST: &[Stage] = &[("sql", |_| sql::run())];
+const ON_REQUEST: &[Stage] = &[("sql", |_| sql::run()), ("engines", |_| engines::run())];
 
 fn passed(done: Result<()>) -> Result<Outcome> {
     done.map(|()| Outcome::Passed)
@@ -112,7 +113,14 @@ pub(crate) fn cargo(args: &[&str]) -> Result<()> {
 }
 
 pub(crate) fn check(command: &mut Command) -> Result<()> {
-    run_with(command, &needs::required()?)
+    check_requiring(command, &[])
+}
+
+/// The same, with `more` that no test may skip for want of.
+pub(crate) fn check_requiring(command: &mut Command, more: &[Need]) -> Result<()> {
+    let mut required = needs::required()?;
+    required.extend(more);
+    run_with(command, &required)
 }
 
 /// What proptest takes the seed of its cases from. CI tries the same ones each time, so that what turns red is what was changed.
@@ -203,11 +211,9 @@ fn cuda() -> Result<Outcome> {
         Ok(path) => path,
         Err(error) => return Ok(Outcome::Skipped(format!("NVRTC cannot be had: {error:#}"))),
     };
-    let mut required = needs::required()?;
-    required.push(Need::Nvrtc);
     let compile = [&["test", "--test", "cuda_ptx"], &EVERYTHING[..]].concat();
     let mut command = cargo::command(compile);
-    passed(run_with(command.env("LD_LIBRARY_PATH", library_path), &required))
+    passed(check_requiring(command.env("LD_LIBRARY_PATH", library_path), &[Need::Nvrtc]))
 }
 
 /// Checks that the cargo-fuzz targets compile, which needs neither nightly nor, with a library that is never linked, C++.

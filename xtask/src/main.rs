@@ -11,6 +11,7 @@ mod ci;
 mod dataset;
 mod deps;
 mod docs;
+mod engines;
 mod header;
 mod install_c;
 mod instructions;
