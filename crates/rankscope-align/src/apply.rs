@@ -106,6 +106,7 @@ fn move_events<A: Sync, B: Sync>(trace: &mut Trace, map: &ClockMap<A, B>, chosen
     if chosen.is_none() {
         // Readings tell where the trace's own clock stood, which is another one now.
         trace.provenance.clock_readings.iter_mut().for_each(|reading| reading.trace_ns = moved(reading.trace_ns));
+        trace.gpu_times.move_host_stamps(moved);
     }
     spans.and(mover.tally).moved(map)
 }

@@ -34,7 +34,7 @@ pub(crate) struct Done {
     pub(crate) enqueued_tick: u64,
     /// When its last part was done; none where nobody told.
     pub(crate) done_tick: Option<u64>,
-    /// When the GPU worked on it, by its own clock.
+    /// When the GPU worked on it, by its own clock, as that was told.
     pub(crate) gpu: Option<GpuTimes>,
     /// It was captured into a graph.
     pub(crate) graph_captured: bool,
@@ -51,6 +51,9 @@ pub(crate) struct Composer {
     /// Whether ends are told at all.
     ends_are_told: bool,
     calls: Remembered<Call>,
+    /// The first launch of each group of calls, by the number of the group's handle.
+    launches: Remembered<u64>,
+    knows_launches: bool,
     operations: BTreeMap<u64, Held>,
     /// Held operations by their handle's number.
     by_handle: HashMap<u32, u64>,
@@ -61,6 +64,8 @@ pub(crate) struct Composer {
 #[derive(Clone, Copy, Debug)]
 struct Call {
     tick: u64,
+    /// The number of its group's handle; zero for none.
+    group: u32,
     graph_captured: bool,
 }
 
@@ -70,6 +75,8 @@ impl Composer {
         Self {
             ends_are_told,
             calls: Remembered::default(),
+            launches: Remembered::default(),
+            knows_launches: true,
             operations: BTreeMap::new(),
             by_handle: HashMap::new(),
             children: Remembered::default(),
@@ -77,11 +84,20 @@ impl Composer {
         }
     }
 
+    /// Records were lost. Of a group whose first launch is among them a later one would pass for the first.
+    pub(crate) fn lose(&mut self) {
+        self.knows_launches = false;
+    }
+
     /// Takes in one record; what is known in full is added to `done`.
     pub(crate) fn take(&mut self, record: &Record, done: &mut Vec<Done>) {
         match (record.phase, record.sort) {
             (Phase::Start, Sort::CollApi | Sort::P2pApi) => {
-                self.calls.put(record.handle, Call { tick: record.tick, graph_captured: record.value != 0 });
+                let call = Call { tick: record.tick, group: record.link, graph_captured: record.value != 0 };
+                self.calls.put(record.handle, call);
+            }
+            (Phase::Start, Sort::KernelLaunch) if record.link != 0 && self.launches.get(record.link).is_none() => {
+                self.launches.put(record.link, record.tick);
             }
             (Phase::Start, Sort::Coll | Sort::P2p | Sort::CeColl) => self.begin(record, done),
             (Phase::More, _) => self.more(record),
@@ -134,6 +150,9 @@ impl Composer {
     /// What did not fit the first record of an operation.
     fn more(&mut self, record: &Record) {
         let call = self.calls.get(record.link);
+        // What was launched before the call was launched for another one.
+        let launch = |call: Call| self.launches.get(call.group).filter(|tick| self.knows_launches && *tick >= call.tick);
+        let launched_tick = call.map(|call| launch(call).unwrap_or(call.tick));
         let Some(held) = self.by_handle.get(&record.handle).and_then(|at| self.operations.get_mut(at)) else { return };
         held.operation.algorithm = Algorithm::of_record(record.function);
         held.operation.protocol = Protocol::of_record(record.element);
@@ -141,8 +160,8 @@ impl Composer {
         if held.sort != Sort::P2p {
             held.operation.peer = record.value as u32 as i32;
         }
-        if let Some(call) = call {
-            held.called(call.tick, call.graph_captured);
+        if let Some((call, launched_tick)) = call.zip(launched_tick) {
+            held.called(call.tick, launched_tick, call.graph_captured);
         }
     }
 

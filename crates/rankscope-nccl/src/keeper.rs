@@ -162,6 +162,9 @@ fn follow(shared: &Shared, keeping: &Keeping, process: &Process, session: &Sessi
         let mut is_idle = true;
         while let Some(record) = follower.next(process.ring()) {
             is_idle = false;
+            if follower.lost > 0 {
+                composer.lose();
+            }
             telling.take(&record, || process.comms().get(record.comm).filter(|comm| writer.is_own(comm)));
             composer.take(&record, &mut done);
             done.drain(..).for_each(|done| write(&writer, &mut telling, process, &done));

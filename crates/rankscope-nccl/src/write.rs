@@ -7,10 +7,11 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
+use rankscope_record::recording::{GPU_TIMES, GpuTimes};
 use rankscope_record::{Category, Scope, Site, Value, intern, intern_key, noted, set_metadata, set_rank};
 
 use crate::comms::{Comm, Comms};
-use crate::compose::Done;
+use crate::compose::{self, Done};
 use crate::event::Sort;
 use crate::library::Library;
 use crate::place::Place;
@@ -18,7 +19,7 @@ use crate::process::Counts;
 use crate::words::{Algorithm, Element, Function, Protocol};
 
 macro_rules! keys {
-    ($($key:ident = $text:literal;)*) => {
+    ($($key:ident = $text:expr;)*) => {
         $(static $key: Site = Site::key($text);)*
     };
 }
@@ -43,6 +44,7 @@ keys! {
     WARPS = "warps";
     GPU_START = "GPU start ns";
     GPU_STOP = "GPU stop ns";
+    GPU_CLOCKS = GPU_TIMES;
     CAPTURED = "graph captured";
     TAG = "user tag";
 }
@@ -104,6 +106,7 @@ impl<'a> Writer<'a> {
         let operation = &done.operation;
         let function = operation.function;
         let group = group_name(comm, done.comm);
+        let gpu_times = done.gpu.map(as_list);
         let (put_in, got_out) = function.elements(operation.count, comm.ranks);
         let mut args = Args::default();
         args.add(&NAME, Value::Text(function.said()));
@@ -125,9 +128,12 @@ impl<'a> Writer<'a> {
         args.add_if(operation.protocol != Protocol::Other, &PROTOCOL, Value::Text(operation.protocol.said()));
         args.add_if(operation.channels > 0, &CHANNELS, Value::U64(operation.channels.into()));
         args.add_if(operation.warps > 0, &WARPS, Value::U64(operation.warps.into()));
-        if let Some(gpu) = done.gpu {
-            args.add(&GPU_START, Value::U64(gpu.start_ns));
-            args.add(&GPU_STOP, Value::U64(gpu.stop_ns));
+        if let Some(told) = done.gpu.and_then(compose::GpuTimes::in_order) {
+            args.add(&GPU_START, Value::U64(*told.start()));
+            args.add(&GPU_STOP, Value::U64(*told.end()));
+        }
+        if let Some(gpu_times) = &gpu_times {
+            args.add(&GPU_CLOCKS, Value::I64s(gpu_times));
         }
         args.add_if(done.graph_captured, &CAPTURED, Value::Bool(true));
         args.add_if(operation.user_tag != 0, &TAG, Value::U64(operation.user_tag));
@@ -155,6 +161,11 @@ impl<'a> Writer<'a> {
         let name = format!("{} (no end was told)", done.operation.function.said());
         noted(intern(&name, Category::CPU_OP, Scope::Function), done.arrived_tick, done.enqueued_tick, &args.0);
     }
+}
+
+fn as_list(gpu: compose::GpuTimes) -> [i64; 5] {
+    let compose::GpuTimes { launched_tick, start_ns, stop_ns, seen_tick } = gpu;
+    GpuTimes { launched_tick, start_ns, stop_ns, seen_tick }.to_list()
 }
 
 /// Arguments of one operation.

@@ -33,6 +33,7 @@ mod chunk;
 pub mod device;
 mod error;
 mod event;
+mod gpu_times;
 pub mod json;
 pub mod keys;
 mod live;
@@ -60,6 +61,7 @@ pub use chunk::{
 pub use device::{Arrow, DEVICE_STREAM, DEVICE_WORK, DeviceWork, WorkPlace};
 pub use error::{Error, NotLive};
 pub use event::{ClockId, CounterValue, DropReason, Event, FlowStage, Remark, What, take_out};
+pub use gpu_times::{GPU_TIMES, GpuTimes};
 pub use live::{Chunks, LIVE_HEAD_BYTES, LiveFile, live_head, live_process};
 pub use noted::{NOTED, Noted};
 pub use open::{Recording, Thread};

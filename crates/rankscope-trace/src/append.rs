@@ -89,6 +89,7 @@ impl Trace {
         self.bytes.append(&other.bytes, remap.span_base);
         self.directions.append(&other.directions, remap.span_base);
         self.awaited.append(&other.awaited, remap.span_base);
+        self.gpu_times.append(&other.gpu_times, remap.span_base);
         self.steps.extend(other.steps.into_iter().map(|mut step| {
             step.span = remap.span(step.span);
             step

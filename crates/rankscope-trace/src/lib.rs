@@ -30,6 +30,7 @@ mod copy;
 mod description;
 mod excerpt;
 mod flow;
+mod gpu_times;
 mod join;
 mod mark;
 mod problem;
@@ -50,6 +51,7 @@ pub use collective::CollectiveArgs;
 pub use copy::CopyDirection;
 pub use description::Description;
 pub use flow::{FlowPhase, FlowPoint};
+pub use gpu_times::GpuTimes;
 pub use mark::{CounterSample, InstantMark, InstantScope};
 pub use problem::{Problem, ProblemKind, Problems};
 pub use provenance::{

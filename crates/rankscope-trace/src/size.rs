@@ -12,7 +12,7 @@ impl Trace {
             list_bytes(&self.instants) + list_bytes(&self.counters) + list_bytes(&self.flows) + list_bytes(&self.collectives);
         let ties = self.correlations.heap_bytes() + self.external_ids.heap_bytes() + self.bytes.heap_bytes();
         let blobs: usize = self.blobs.iter().map(|blob| blob.len()).sum();
-        let said = self.directions.heap_bytes() + self.awaited.heap_bytes();
+        let said = self.directions.heap_bytes() + self.awaited.heap_bytes() + self.gpu_times.heap_bytes();
         (columns + rows + ties + said + self.strings.heap_bytes() + blobs) as u64
     }
 }

@@ -1,6 +1,6 @@
 //! A column that only some spans have a value in.
 
-use crate::{Awaited, SpanId};
+use crate::{Awaited, GpuTimes, SpanId};
 
 /// Values by span, in ascending order of the span.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,6 +64,16 @@ impl Sparse<u64> {
     /// Every value, in the order of its span.
     pub(crate) fn values(&self) -> impl Iterator<Item = u64> + Clone + '_ {
         self.values.iter().copied()
+    }
+}
+
+impl Sparse<GpuTimes> {
+    /// Replaces every stamp of the trace's clock by what `moved` makes of it.
+    pub fn move_host_stamps(&mut self, mut moved: impl FnMut(i64) -> i64) {
+        for times in &mut self.values {
+            times.launched_ns = times.launched_ns.map(&mut moved);
+            times.seen_ns = moved(times.seen_ns);
+        }
     }
 }
 

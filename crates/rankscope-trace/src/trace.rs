@@ -1,7 +1,7 @@
 //! [`Trace`]: everything one file says, in one place.
 
 use crate::{
-    ArgColumn, Awaited, Category, CategoryKind, CollectiveArgs, CopyDirection, CounterSample, Description, FlowPoint,
+    ArgColumn, Awaited, Category, CategoryKind, CollectiveArgs, CopyDirection, CounterSample, Description, FlowPoint, GpuTimes,
     InstantMark, Provenance, SpanId, Spans, Sparse, Strings, Tracks,
 };
 
@@ -40,6 +40,8 @@ pub struct Trace {
     pub directions: Sparse<CopyDirection>,
     /// What a synchronisation waits for, where its profiler says so.
     pub awaited: Sparse<Awaited>,
+    /// When a GPU worked on spans by its own clock, beside the host's, where a recorder was told both.
+    pub gpu_times: Sparse<GpuTimes>,
     /// Steps of the training loop.
     pub steps: Vec<StepMark>,
     /// What is said once about all spans of a sort; empty unless the reader was asked to keep all arguments.

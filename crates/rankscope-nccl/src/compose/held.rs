@@ -40,11 +40,13 @@ impl Held {
         }
     }
 
-    /// The application called at `tick`. A graph is launched long after the call that was captured, and arrives anew each time.
-    pub(super) fn called(&mut self, tick: u64, graph_captured: bool) {
+    /// The application called at `tick`, and its kernel was launched at `launched_tick` or later. A graph is launched long after the call
+    /// that was captured, and arrives anew each time.
+    pub(super) fn called(&mut self, tick: u64, launched_tick: u64, graph_captured: bool) {
         self.graph_captured |= graph_captured;
         if !graph_captured {
             self.arrived_tick = self.arrived_tick.min(tick);
+            self.gpu.launched(launched_tick);
         }
     }
 
@@ -61,7 +63,7 @@ impl Held {
     }
 
     pub(super) fn gpu_stopped(&mut self, record: &Record) {
-        self.gpu.stopped(record.value);
+        self.gpu.stopped(record.value, record.tick);
     }
 
     pub(super) fn child_stopped(&mut self, record: &Record) {

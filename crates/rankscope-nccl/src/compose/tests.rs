@@ -39,8 +39,49 @@ fn a_rank_arrives_at_its_call_and_is_done_with_its_last_channel() {
     assert_eq!(done.len(), 1);
     let Done { arrived_tick, enqueued_tick, done_tick, gpu, operation, .. } = done[0];
     assert_eq!((arrived_tick, enqueued_tick, done_tick), (100, 210, Some(320)));
-    assert_eq!(gpu, Some(GpuTimes { start_ns: 5_000, stop_ns: 6_000 }));
+    let expected = GpuTimes { launched_tick: Some(100), start_ns: 5_000, stop_ns: 6_000, seen_tick: 319 };
+    assert_eq!(gpu, Some(expected));
     assert_eq!((operation.function, operation.sequence, operation.count), (Function::AllReduce, 7, 1024));
+}
+
+/// The normal one in a group of calls, whose launches are at these ticks.
+fn launched(ticks: &[u64]) -> Vec<Record> {
+    let mut records = normal();
+    records[0].link = 50;
+    let launches = ticks.iter().zip(60..).map(|(tick, handle)| record(*tick, Phase::Start, Sort::KernelLaunch, handle, 50, 0));
+    records.splice(2..2, launches);
+    records.sort_by_key(|record| record.tick);
+    records
+}
+
+#[test]
+fn the_first_launch_of_the_calls_group_is_before_its_kernel() {
+    let launched_tick = |records: &[Record]| composed(records)[0].gpu.and_then(|gpu| gpu.launched_tick);
+    assert_eq!(launched_tick(&launched(&[150, 160])), Some(150));
+    // One before the call is another's, one behind the operation's start may be of an operation behind it.
+    assert_eq!(launched_tick(&launched(&[90])), Some(100));
+    assert_eq!(launched_tick(&launched(&[205])), Some(100));
+    let mut elsewhere = launched(&[150]);
+    elsewhere[0].link = 51;
+    assert_eq!(launched_tick(&elsewhere), Some(100), "of another group");
+    assert_eq!(launched_tick(&normal()[2..]), None, "it was enqueued after who knows what");
+    let (mut composer, mut done) = (Composer::new(true), Vec::new());
+    composer.lose();
+    launched(&[150]).iter().for_each(|record| composer.take(record, &mut done));
+    assert_eq!(done[0].gpu.and_then(|gpu| gpu.launched_tick), Some(100), "an earlier launch may be lost");
+}
+
+#[test]
+fn times_that_make_no_sense_are_told_as_they_are() {
+    let with = |change: fn(&mut Record)| {
+        let mut records = normal();
+        records.iter_mut().for_each(change);
+        composed(&records)[0].gpu.expect("a stop was told")
+    };
+    let untold = with(|record| record.value *= u64::from(record.phase != Phase::GpuStop));
+    assert_eq!((untold.stop_ns, untold.seen_tick, untold.in_order()), (0, 310, None));
+    let backwards = with(|record| record.value = if record.phase == Phase::GpuStop { 4_000 } else { record.value });
+    assert_eq!((backwards.start_ns, backwards.stop_ns, backwards.in_order()), (5_000, 4_000, None));
 }
 
 #[test]
@@ -80,7 +121,7 @@ fn a_replayed_graph_arrives_each_time_it_runs() {
     let again = normal()[2..].iter().map(|record| Record { tick: record.tick + 1_000, ..*record }).collect::<Vec<_>>();
     let done = composed(&[records, again].concat());
     assert_eq!(done.iter().map(|done| done.arrived_tick).collect::<Vec<_>>(), [200, 1_200]);
-    assert!(done.iter().all(|done| done.graph_captured));
+    assert!(done.iter().all(|done| done.graph_captured && done.gpu.is_some_and(|gpu| gpu.launched_tick.is_none())));
 }
 
 #[test]

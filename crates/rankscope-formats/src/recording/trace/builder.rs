@@ -321,7 +321,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Files a span with the arguments that were collected.
-    fn span(&mut self, start_ns: i64, end_ns: i64, text: StrId, track: TrackId, name: Known, id: u64) {
+    fn span(&mut self, start_ns: i64, end_ns: i64, text: StrId, track: TrackId, name: Known, id: u64) -> SpanId {
         let dur_ns = end_ns.saturating_sub(start_ns).max(0);
         let row = SpanRow { start_ns, dur_ns, name: text, track, category: name.category, offset: self.offset };
         let span = self.trace.spans.push(row);
@@ -335,6 +335,7 @@ impl<'a> Builder<'a> {
         if self.wants_args(name) {
             self.columns.file(&mut self.trace, span, name.kind, &self.args);
         }
+        span
     }
 
     /// The span says its own number, unless its arguments do.

@@ -176,11 +176,14 @@ fn a_span_noted_when_it_was_over_lies_where_it_was() {
     let name = author.name("nccl:all_reduce", 23, 0);
     let (noted, group) = (author.name(NOTED, 0, 0), author.name("Process Group Name", 0, 0));
     let collective = author.name("Collective name", 0, 0);
+    let gpu_times = author.name(GPU_TIMES, 0, 0);
     for (start_tick, end_tick) in [(2_000, 6_000), (3_000, 7_000)] {
         let list = Noted { start_tick, end_tick }.to_list();
         author.instant(0, 9_000, name);
         author.args(0, &[(noted, ArgView::I64s(I64s::of(&I64s::pack(&list)))), (group, ArgView::Text("a".into()))]);
         author.args(0, &[(collective, ArgView::Text("all_reduce".into()))]);
+        let times = GpuTimes { launched_tick: Some(start_tick), start_ns: 70, stop_ns: 80, seen_tick: end_tick }.to_list();
+        author.args(0, &[(gpu_times, ArgView::I64s(I64s::of(&I64s::pack(&times))))]);
     }
     // One whose list says nothing stays the instant that it is.
     author.instant(0, 9_500, name);
@@ -191,10 +194,14 @@ fn a_span_noted_when_it_was_over_lies_where_it_was() {
     assert_eq!(rows.iter().map(|row| (row.start_ns, row.dur_ns)).collect::<Vec<_>>(), [(2_000, 4_000), (3_000, 4_000)]);
     assert!(trace.strings.text(trace.tracks.get(rows[0].track).name).contains("nccl:all_reduce"));
     assert_eq!((trace.collectives.len(), trace.instants.len()), (2, 1));
+    let times: Vec<_> = trace.gpu_times.iter().map(|(span, times)| (span.0, times)).collect();
+    let expected = |launched_ns, seen_ns| rankscope_trace::GpuTimes { launched_ns, start_ns: 70, stop_ns: 80, seen_ns };
+    assert_eq!(times, [(0, expected(Some(2_000), 6_000)), (1, expected(Some(3_000), 7_000))]);
     let keys: Vec<_> = trace.spans.args.row(0).map(|(key, _)| trace.strings.text(key)).collect();
     assert_eq!(keys, ["Process Group Name", "Collective name"]);
     let mut file = Vec::new();
     packed::write(&recording, &Cut::everything(), &mut file).unwrap();
     let packed = crate::read(Cursor::new(file), &all_args()).unwrap().remove(0).trace.unwrap();
     assert_eq!(outline(&packed), outline(&trace));
+    assert_eq!(packed.gpu_times, trace.gpu_times);
 }

@@ -8,14 +8,14 @@ use super::Builder;
 impl Builder<'_> {
     /// Adds `args` to those collected; the later of equal keys counts.
     pub(super) fn take_args(&mut self, args: Args<'_>) {
-        self.take_args_except(None, args);
+        self.take_args_except(&[], args);
     }
 
-    /// Like [`Self::take_args`], but without what has the key `left_out`; that something with that key was cut stays.
-    pub(super) fn take_args_except(&mut self, left_out: Option<StrId>, args: Args<'_>) {
+    /// Like [`Self::take_args`], but without what has a key among `left_out`; that something with such a key was cut stays.
+    pub(super) fn take_args_except(&mut self, left_out: &[StrId], args: Args<'_>) {
         for (key, value) in args {
             let key = self.look_up(key).text;
-            if left_out == Some(key) && !matches!(value, ArgView::Cut { .. }) {
+            if left_out.contains(&key) && !matches!(value, ArgView::Cut { .. }) {
                 continue;
             }
             let (key, value) = self.value(key, value);

@@ -1,9 +1,9 @@
 //! Asynchronous spans, whose ends may be found in any order or which were noted when they were over, and the flows of work that was left
 //! and taken up again.
 
-use rankscope_trace::{ArgValue, FlowPhase, FlowPoint, StrId, Trace, Track, TrackId, TrackKey, TrackKind};
+use rankscope_trace::{ArgValue, FlowPhase, FlowPoint, SpanId, StrId, Trace, Track, TrackId, TrackKey, TrackKind};
 
-use super::super::super::{Args, Event, NOTED, NameId, Noted, RESUMED, Resumed};
+use super::super::super::{Args, Event, GPU_TIMES, GpuTimes, NOTED, NameId, Noted, RESUMED, Resumed};
 use super::Builder;
 use super::arguments::put;
 use crate::Scope;
@@ -21,7 +21,7 @@ impl Builder<'_> {
         match &resumed {
             Some(resumed) => {
                 let key = self.trace.strings.intern(RESUMED);
-                self.take_args_except(Some(key), args);
+                self.take_args_except(&[key], args);
                 self.start_flow(event, id, resumed);
             }
             None => self.take_args(args),
@@ -62,13 +62,22 @@ impl Builder<'_> {
         }
         self.args.clear();
         if self.wants_args(name) {
-            let key = self.trace.strings.intern(NOTED);
-            self.take_args_except(Some(key), args);
+            let keys = [NOTED, GPU_TIMES].map(|key| self.trace.strings.intern(key));
+            self.take_args_except(&keys, args);
         }
         let (start_ns, end_ns) = (self.ticks.ns(noted.start_tick), self.ticks.ns(noted.end_tick));
         let track = self.async_track(name.text);
-        self.span(start_ns, end_ns, name.text, track, name, 0);
+        let span = self.span(start_ns, end_ns, name.text, track, name, 0);
+        if let Some(times) = GpuTimes::of(args, |key| self.text(key) == GPU_TIMES) {
+            self.gpu_times(span, times);
+        }
         true
+    }
+
+    fn gpu_times(&mut self, span: SpanId, GpuTimes { launched_tick, start_ns, stop_ns, seen_tick }: GpuTimes) {
+        let launched_ns = launched_tick.map(|tick| self.ticks.ns(tick));
+        let times = rankscope_trace::GpuTimes { launched_ns, start_ns, stop_ns, seen_ns: self.ticks.ns(seen_tick) };
+        self.trace.gpu_times.push(span, times);
     }
 
     /// The track of the asynchronous spans called `name`.

@@ -18,7 +18,7 @@ impl Builder<'_> {
         self.args.clear();
         if self.wants_args(name) {
             let key = self.trace.strings.intern(DEVICE_WORK);
-            self.take_args_except(Some(key), args);
+            self.take_args_except(&[key], args);
             self.place_args(&work);
         }
         let track = self.place(work.place);
