@@ -38,6 +38,7 @@ pub mod combine;
 mod csv;
 mod devices;
 mod from_collectives;
+mod gpu_clock;
 mod hints;
 mod pairs;
 mod tracer;
@@ -49,5 +50,6 @@ pub use clocks::{JobClocks, Method, NodeClock, RankAlignment, RankMap, RankSourc
 pub use csv::CsvText;
 pub use devices::{Settled, settle_tracers};
 pub use from_collectives::{ClockEstimate, DRIFT_MAX, IntervalEnd, RankClocks, Side, estimate, estimate_at_start};
+pub use gpu_clock::{GpuClock, GpuClockWindow, NoLine, Unusable};
 pub use hints::hints;
 pub use tracer::{TracerMap, tracer_map};
