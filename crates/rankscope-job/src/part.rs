@@ -5,7 +5,7 @@
 //! the reduce: a report on one machine and one over a thousand machines differ in where the parts were made and in nothing else.
 
 use rankscope_align::validate::RankEvidence;
-use rankscope_align::{Settled, settle_tracers};
+use rankscope_align::{GpuClock, Settled, settle_tracers};
 use rankscope_analyze::spans::is_training;
 use rankscope_analyze::{Classes, RankReport, StepWindow};
 use rankscope_collectives::{RankCollectives, extract};
@@ -56,6 +56,8 @@ pub struct About {
     pub device: Option<String>,
     /// The GPU that its work ran on, where that is one and is known.
     pub gpu: Option<OwnGpu>,
+    /// How the clock of its GPU stands to its own, where times of the GPU's work were told.
+    pub gpu_clock: Option<GpuClock>,
     /// Bytes after decompression.
     pub bytes: u64,
     /// Events kept.
@@ -282,6 +284,7 @@ impl About {
             host: about.host.clone(),
             device,
             gpu: OwnGpu::of(trace),
+            gpu_clock: GpuClock::of(trace),
             bytes: about.bytes,
             events: trace.events() as u64,
             problems: about.problems.clone(),
@@ -318,6 +321,10 @@ impl About {
         self.device = self.device.take().or(later.device);
         // Each file counts from the wall clock as it found it.
         self.gpu = None;
+        match (&mut self.gpu_clock, later.gpu_clock) {
+            (Some(own), Some(later)) => own.join(later),
+            (own, later) => *own = own.take().or(later),
+        }
         self.bytes = self.bytes.saturating_add(later.bytes);
         self.events = self.events.saturating_add(later.events);
         self.problems.merge(later.problems);

@@ -58,9 +58,9 @@ pub struct GpuClockWindow {
     pub drift_lo_ppb: i64,
     /// Greatest that it can gain.
     pub drift_hi_ppb: i64,
-    /// Bounds from above.
+    /// Bounds from above: kernels with a launch.
     pub above: u32,
-    /// Bounds from below.
+    /// Bounds from below: kernels whose end was seen.
     pub below: u32,
     /// The interval is a proof; it is none where some stamps lie oddly beside the others.
     pub proven: bool,
@@ -136,10 +136,11 @@ impl GpuClock {
 
     /// Adds what a later trace of the same rank says.
     pub fn join(&mut self, later: Self) {
-        self.operations += later.operations;
-        self.unlaunched += later.unlaunched;
-        self.unusable.iter_mut().zip(later.unusable).for_each(|(own, later)| *own += later);
-        self.lineless.iter_mut().zip(later.lineless).for_each(|(own, later)| *own += later);
+        let add = |own: &mut u64, later: u64| *own = own.saturating_add(later);
+        add(&mut self.operations, later.operations);
+        add(&mut self.unlaunched, later.unlaunched);
+        self.unusable.iter_mut().zip(later.unusable).for_each(|(own, later)| add(own, later));
+        self.lineless.iter_mut().zip(later.lineless).for_each(|(own, later)| add(own, later));
         self.step_ns = self.step_ns.max(later.step_ns);
         self.windows.extend(later.windows);
     }

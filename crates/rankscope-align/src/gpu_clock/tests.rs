@@ -235,7 +235,7 @@ fn a_communicator_that_tells_others_times_is_left_out_and_the_others_are_not() {
     });
     let found = GpuClock::of(&trace(&times, |at| at % 2)).unwrap();
     assert_eq!(holds(&found, &mut device).unwrap(), 7, "{found:?}");
-    assert!(found.windows[6].above >= 400 && found.windows.iter().all(|window| window.proven), "{found:?}");
+    assert!(found.windows[6].above >= 200 && found.windows.iter().all(|window| window.proven), "{found:?}");
     let refused: u64 = found.unusable.iter().sum();
     assert!((2_690..=3_000).contains(&refused) && found.unusable(Unusable::AfterContradiction) > 1_400, "{found:?}");
 }

@@ -119,8 +119,9 @@ impl Placing<'_> {
             drift_ppb: fit.skew_ppb.round() as i64,
             drift_lo_ppb: fit.skew_bound_ppb.0.floor() as i64,
             drift_hi_ppb: fit.skew_bound_ppb.1.ceil() as i64,
-            above: fit.points_forward,
-            below: fit.points_reverse,
+            // Each went in as a pair.
+            above: fit.points_forward / 2,
+            below: fit.points_reverse / 2,
             proven: !fit.degraded,
         });
         self.before = Some(*fit);

@@ -7,7 +7,7 @@ use rankscope_time::Rank;
 use rankscope_trace::{ClockReading, Problem, Problems};
 
 use super::vocabulary::{clock_number, clock_of, numbers};
-use super::{StoredPart, block, kinds};
+use super::{StoredPart, block, gpu_clock, kinds};
 use crate::error::Error;
 use crate::{Columns, Reader, Writer};
 
@@ -16,6 +16,7 @@ pub(super) fn write(writer: &mut Writer, part: &Part, place: Place, rules: &Rule
     write_problems(writer, &part.about.problems)?;
     write_graphs(writer, part.about.graphs)?;
     write_gpu(writer, part.about.gpu.as_ref())?;
+    gpu_clock::write(writer, part.about.gpu_clock.as_ref())?;
     let readings = &part.about.clock_readings;
     writer.block(kinds::READINGS, |columns| {
         columns.counts(readings.iter().map(|reading| clock_number(reading.clock)));
@@ -48,6 +49,7 @@ pub(super) fn read(reader: &Reader<'_>, collectives: RankCollectives, report: Ra
     about.problems = block(reader, kinds::PROBLEMS, read_problems)?;
     about.graphs = read_graphs(reader)?;
     about.gpu = read_gpu(reader)?;
+    about.gpu_clock = gpu_clock::read(reader)?;
     about.clock_readings = block(reader, kinds::READINGS, read_readings)?;
     let exports = block(reader, kinds::EXPORTS, read_exports)?;
     let tracers = block(reader, kinds::TRACERS, read_tracers)?;

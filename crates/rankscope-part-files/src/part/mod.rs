@@ -8,6 +8,7 @@ mod about;
 mod checks;
 mod collectives;
 mod execution;
+mod gpu_clock;
 mod operations;
 mod report;
 mod shapes;
@@ -51,6 +52,7 @@ mod kinds {
     pub(super) const KEYS: Kind = Kind(23);
     pub(super) const PIECES: Kind = Kind(24);
     pub(super) const GPU: Kind = Kind(25);
+    pub(super) const GPU_CLOCK: Kind = Kind(26);
 }
 
 /// One part read back.

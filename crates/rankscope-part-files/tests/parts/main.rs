@@ -14,6 +14,7 @@ use std::sync::Arc;
 use common::{checked_part, file, part, part_of, rules, small_job, tabulated_part, traces, with_block};
 use proptest::prelude::*;
 use rankscope_align::validate::{Check, Device, Finding, Key, RankEvidence, Recorded, Rule, Stream};
+use rankscope_align::{GpuClock, GpuClockWindow};
 use rankscope_analyze::{Accounting, Class, ClassMode, Copied, Direction, HotName, Intervals, Side, StepSource, StepWindow};
 use rankscope_collectives::{ExpertKernel, ExpertOp, Group, Kind, LocalCollective, Operation, Reach, Sequence, Splits, Step};
 use rankscope_job::{Export, Fingerprint, OwnGpu, Part, Place, Rules, SettledTracer};
@@ -105,6 +106,16 @@ fn a_rank_whose_gpu_is_known_is_read_by_who_does_not_know_of_gpus() {
         columns.signed(&[1, 2]);
     });
     assert!(matches!(read_part(&two[..]).unwrap_err(), Error::Misfit { .. }));
+}
+
+#[test]
+fn the_clock_of_a_gpu_is_a_block_that_earlier_versions_pass_over() {
+    let mut part = part(1, &Dialect::default());
+    assert!(part.about.gpu_clock.is_none() && Reader::open(&file(&part)).unwrap().kinds().all(|kind| kind.0 != 26));
+    part.about.gpu_clock = Some(gpu_clock_of([9, 1, 2, 1], vec![([1, 9, 5, 70, 60, 80, -4, -9, 3], (11, 12, true))]));
+    comes_back(&part, "a clock");
+    let short = with_block(&file(&part), 26, |columns| columns.unsigned(&[9, 1]));
+    assert!(matches!(read_part(&short[..]).unwrap_err(), Error::Column { .. } | Error::Misfit { .. }));
 }
 
 #[test]
@@ -271,6 +282,34 @@ fn any_part() -> impl Strategy<Value = Part> {
     })
 }
 
+fn gpu_clock_of(numbers: [u64; 4], windows: Vec<([i64; 9], (u32, u32, bool))>) -> GpuClock {
+    let window = |(ns, (above, below, proven)): ([i64; 9], (u32, u32, bool))| {
+        let [start_ns, end_ns, at_ns, offset_ns, lo_ns, hi_ns, drift_ppb, drift_lo_ppb, drift_hi_ppb] = ns;
+        GpuClockWindow {
+            start_ns,
+            end_ns,
+            at_ns,
+            offset_ns,
+            lo_ns,
+            hi_ns,
+            drift_ppb,
+            drift_lo_ppb,
+            drift_hi_ppb,
+            above,
+            below,
+            proven,
+        }
+    };
+    GpuClock {
+        operations: numbers[0],
+        unlaunched: numbers[1],
+        unusable: [numbers[2]; 6],
+        step_ns: 32,
+        windows: windows.into_iter().map(window).collect(),
+        lineless: [numbers[3]; 3],
+    }
+}
+
 prop_compose! {
     fn any_unchecked()(
         mut part in lists(),
@@ -280,6 +319,7 @@ prop_compose! {
         problems in prop::collection::vec((prop::sample::select(ProblemKind::ALL.to_vec()), 0u64..9, text()), 0..5),
         readings in prop::collection::vec((any::<u32>(), stamps(), any::<u64>()), 0..3),
         tracer in prop::option::of((text(), any::<u64>())), gpu in prop::option::of((text(), stamp())),
+        gpu_clock in prop::option::of(prop::collection::vec((any::<[i64; 9]>(), any::<(u32, u32, bool)>()), 0..3)),
         collectives_rank in any::<u32>(),
     ) -> Part {
         let about = &mut part.about;
@@ -292,6 +332,7 @@ prop_compose! {
         let reading = |(clock, (trace_ns, ns), width_ns)| ClockReading { clock: HostClock::Other(clock), trace_ns, ns, width_ns };
         about.clock_readings = readings.into_iter().map(reading).collect();
         about.gpu = gpu.map(|(uuid, ahead_of_counter_ns)| OwnGpu { uuid, ahead_of_counter_ns });
+        about.gpu_clock = gpu_clock.map(|windows| gpu_clock_of(numbers, windows));
         part.exports.push(Export { file, place: Place { file: collectives_rank, member: 2 }, spans: collectives_rank, fingerprint: Fingerprint(fingerprint.rotate_left(9)) });
         let tracer = tracer.map(|(clock, events)| SettledTracer { clock, knots: 1, passed_over: 2, steps: 3, events, extrapolated: 4 });
         part.tracers.extend(tracer);
