@@ -24,6 +24,7 @@ mod compare;
 mod dispatch;
 mod doctor;
 mod from_traces;
+mod gpu_clock;
 mod hang;
 mod history;
 mod live;
@@ -67,6 +68,7 @@ pub use compare::{
 pub use dispatch::{DispatchDocument, DispatchRank, DispatchedDocument};
 pub use doctor::{DoctorDocument, DoctorFinding, DoctorStanding, DoctorTopic};
 pub use from_traces::{BoundEnd, ClockFlip, EstimatedClock, FlippedAnswer, FromTracesDocument};
+pub use gpu_clock::{GpuClock, GpuClockCount, GpuClockUnknown, GpuClockWindow, GpuTimesCount, GpuTimesUnusable};
 pub use hang::{
     HangCall, HangDocument, HangEvent, HangKind, HangRank, HangRoot, HangSource, HangStack, HangVerdict, HangWait, HangWitness,
 };

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::AcrossRanks;
 use crate::vocabulary::{
     AccountingSide, Classes, ClockMethod, CollectiveKind, Format, KernelClass, ProblemKind, RankSource, StepSource, WaitsFor,
 };
+use crate::{AcrossRanks, GpuClock};
 use crate::{Advice, Blame, BlameGroup, Budget, Caution, CautionKind, CollectiveTables, CriticalPath, Tables, Verdict};
 
 /// One run, as reported.
@@ -377,6 +377,9 @@ pub struct Clock {
     pub offsets: Vec<ClockOffset>,
     /// For pairs of ranks, the interval that causality leaves for the offset between their clocks as recorded.
     pub pairs: Vec<ClockPair>,
+    /// The clocks of ranks' GPUs against the ranks' own, where times of the GPUs' work were told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gpus: Vec<GpuClock>,
 }
 
 /// One rank's correction.

@@ -6,8 +6,8 @@ mod page;
 use std::collections::BTreeSet;
 
 use rankscope_document::{
-    AccountingSide, Because, CautionKind, Classes, Confidence, Document, KernelClass, NoteLevel, RankSource, StepSource,
-    Unnamed,
+    AccountingSide, Because, CautionKind, Classes, Confidence, Document, GpuClockUnknown, GpuTimesUnusable, KernelClass,
+    NoteLevel, RankSource, StepSource, Unnamed,
 };
 use serde_reflection::{ContainerFormat, Registry, Tracer, TracerConfig};
 
@@ -93,6 +93,9 @@ const TABLES: &[(&str, &[&str])] = &[
     ("`by_parallelism`", &["ParallelismRow"]),
     ("`size_classes`", &["SizeClassRow"]),
     ("`clock`", &["Clock"]),
+    ("`gpus`", &["GpuClock"]),
+    ("`lines` of `gpus`", &["GpuClockWindow"]),
+    ("`unusable` and `lineless` of `gpus`", &["GpuTimesCount", "GpuClockCount"]),
 ];
 
 /// A type whose keys are described in running text: where that begins.
@@ -136,6 +139,9 @@ fn every_word_of_a_closed_vocabulary_is_described() {
         ("class", KernelClass::WORDS),
     ] {
         assert_eq!(words_of_row(key), words.iter().copied().collect(), "{key}");
+    }
+    for (table, words) in [("unusable", GpuTimesUnusable::WORDS), ("lineless", GpuClockUnknown::WORDS)] {
+        assert_eq!(words_of_row(table), words.iter().copied().collect(), "{table}");
     }
     let registry = registry();
     for (key, name) in [

@@ -11,6 +11,7 @@ use rankscope_trace::RankSource;
 
 use crate::across::across;
 use crate::collective_tables::whom;
+use crate::gpu_clocks::gpu_clocks;
 use crate::notes::{cautions, notes};
 use crate::{Job, JobRank, listed, tabulated};
 
@@ -267,7 +268,13 @@ fn clock(source: &Source<'_>) -> Clock {
         lo_ns: clock.bound.lo_ns,
         hi_ns: clock.bound.hi_ns,
     });
-    Clock { method: clocks.method.name().into(), corrected: clocks.moves(), offsets: offsets.collect(), pairs: pairs(source) }
+    Clock {
+        method: clocks.method.name().into(),
+        corrected: clocks.moves(),
+        offsets: offsets.collect(),
+        pairs: pairs(source),
+        gpus: gpu_clocks(&source.job.ranks),
+    }
 }
 
 fn pairs(source: &Source<'_>) -> Vec<ClockPair> {

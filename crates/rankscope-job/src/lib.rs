@@ -62,6 +62,7 @@ mod error;
 mod facts;
 mod fingerprint;
 mod from_traces;
+mod gpu_clocks;
 mod gpus;
 mod job_table;
 mod judge;

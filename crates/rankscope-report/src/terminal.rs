@@ -10,6 +10,7 @@ mod arrivals;
 mod bar;
 mod collectives;
 mod critical_path;
+mod gpu_clocks;
 mod heading;
 mod notes;
 mod paint;
@@ -50,6 +51,7 @@ pub fn terminal(document: &Document, style: Style) -> String {
         parts.push(answers::draw(document, sheet));
         parts.push(collectives::draw(document, sheet));
         parts.push(answers::budgets(document, sheet));
+        parts.push(gpu_clocks::draw(document, sheet));
     }
     joined(parts)
 }

@@ -6,6 +6,7 @@ use rankscope_time::Rank;
 
 use super::cautions::caution;
 use crate::Job;
+use crate::gpu_clocks::contradicted;
 use crate::words::{list, time};
 
 /// All that is to be said of the clocks of `job`.
@@ -57,11 +58,27 @@ pub(super) fn limits(job: &Job) -> Vec<Caution> {
         let text = "The ranks' timestamps contradict causality with any clock offsets; no clock was corrected.";
         limits.push(of_ranks(&[], text.to_owned()));
     }
+    limits.extend(gpus(job));
     for (clock, rank) in ranks() {
         limits.extend(clock.notes.iter().map(|note| of_ranks(&[rank], format!("Rank {rank}: {note}."))));
     }
     limits.extend(job.notes.iter().map(|note| of_ranks(&[], format!("Clocks: {note}."))));
     limits
+}
+
+/// Times of GPUs that are those of other operations, or a GPU's clock that was set.
+fn gpus(job: &Job) -> Option<Caution> {
+    let contradicted = contradicted(&job.ranks);
+    let ranks: Vec<Rank> = contradicted.iter().map(|(rank, _)| *rank).collect();
+    let operations = contradicted.iter().fold(0_u64, |sum, (_, operations)| sum.saturating_add(*operations));
+    (operations > 0).then(|| {
+        let text = format!(
+            "Times of the GPU of rank {} contradict each other, so {operations} operations from there on say nothing of its clock: \
+             the times may be another operation's, or the clock was set.",
+            list(&ranks)
+        );
+        caution(CautionKind::Clock, &ranks, text)
+    })
 }
 
 fn largest_ns(job: &Job) -> i64 {

@@ -8,7 +8,8 @@ mod paths;
 mod ranks;
 
 use rankscope_document::{
-    Advice, Blame, BlameGroup, Budget, Clock, ClockMethod, ClockOffset, ClockPair, Document, Kernel, Reason, Verdict,
+    Advice, Blame, BlameGroup, Budget, Clock, ClockMethod, ClockOffset, ClockPair, Document, GpuClock, GpuClockCount,
+    GpuTimesCount, Kernel, Reason, Verdict,
 };
 use serde::Serialize;
 
@@ -70,6 +71,23 @@ struct ShownClock<'a> {
     method: &'a ClockMethod,
     offsets: Rows<ShownOffset>,
     pairs: Rows<&'a ClockPair>,
+    gpus: Rows<ShownGpuClock<'a>>,
+}
+
+/// The clock of a rank's GPU.
+#[derive(Debug, Serialize)]
+struct ShownGpuClock<'a> {
+    rank: u32,
+    operations: u64,
+    windows: u64,
+    unproven: u64,
+    offset_ns: Option<i64>,
+    drift_ppb: Option<i64>,
+    lo_ns: Option<i64>,
+    hi_ns: Option<i64>,
+    proven: bool,
+    lineless: &'a [GpuClockCount],
+    unusable: &'a [GpuTimesCount],
 }
 
 #[derive(Debug, Serialize)]
@@ -149,5 +167,27 @@ fn clock<'a>(clock: &'a Clock, cuts: &mut Cuts) -> ShownClock<'a> {
         lo_ns: of.lo_ns,
         hi_ns: of.hi_ns,
     };
-    ShownClock { method: &clock.method, offsets: clock.offsets.iter().map(offset).collect(), pairs: Rows(pairs.items) }
+    ShownClock {
+        method: &clock.method,
+        offsets: clock.offsets.iter().map(offset).collect(),
+        pairs: Rows(pairs.items),
+        gpus: clock.gpus.iter().map(gpu_clock).collect(),
+    }
+}
+
+fn gpu_clock(of: &GpuClock) -> ShownGpuClock<'_> {
+    let window = of.narrowest.as_ref();
+    ShownGpuClock {
+        rank: of.rank,
+        operations: of.operations,
+        windows: of.windows,
+        unproven: of.unproven,
+        offset_ns: window.map(|window| window.offset_ns),
+        drift_ppb: window.map(|window| window.drift_ppb),
+        lo_ns: window.map(|window| window.lo_ns),
+        hi_ns: window.map(|window| window.hi_ns),
+        proven: window.is_some_and(|window| window.proven),
+        lineless: &of.lineless,
+        unusable: &of.unusable,
+    }
 }

@@ -343,7 +343,7 @@ fn clock(ranks: u32, chance: &mut Chance) -> Clock {
             zero_inside: true,
         })
         .collect();
-    Clock { method: "as_recorded".into(), corrected: false, offsets, pairs }
+    Clock { method: "as_recorded".into(), corrected: false, offsets, pairs, ..Clock::default() }
 }
 
 fn group(name: &str, ranks: u32, count: u64, matched: u64, bytes: u64) -> CollectiveGroup {

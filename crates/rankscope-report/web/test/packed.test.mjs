@@ -48,7 +48,7 @@ test("ranks of a collective are in the order in which they came", () => {
     ranks: { about: { keys: ["rank"], rows: [[4], [7]] }, times: { keys: ["total"], rows: [[1], [2]] }, copies: [none, none], kernels: { lengths: exact(0, 1), name: exact(0), class: exact(1), count: exact(3), total_ns: exact(90) } },
     critical_path: { step: exact(null), rank: exact(7), length_ns: exact(12), hops: exact(0), classes: ["compute", "host"], by_class: exact(9, 3), top: { lengths: exact(1), name: exact(0), kernel: exact(0), class: exact(1), rank: exact(7), ns: exact(9), count: exact(1) }, slack: { lengths: exact(0), name: exact(), rank: exact(), least_ns: exact(), ns: exact() } },
     collectives: { groups: none, ranks: none, unmatched_list: none, instances: { group: exact(0, 0), start_ns: exact(5, 9), members: exact(null, 300), set: exact(1, 0), sets: [exact(4, 7), exact(0, 4, 7)], wait_ns: exact(0, 30, 20, 0, 0), last: exact(0, 1), transfer_ns: exact(1, 2), end_skew_ns: exact(0, 0) } },
-    clock: { method: "one_host", offsets: none, pairs: none },
+    clock: { method: "one_host", offsets: none, pairs: none, gpus: none },
   };
   const { collectives, ranks, critical_path: [path] } = reportOf(page);
   const [first, second] = collectives.instances;

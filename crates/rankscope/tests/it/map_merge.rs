@@ -46,7 +46,7 @@ pub(crate) fn first(folder: &Path, begins: &str, ends: &str) -> PathBuf {
     entries.filter(is_meant).min().expect("such a file")
 }
 
-fn assert_same(traces: &Path, options: &[&str]) {
+pub(crate) fn assert_same(traces: &Path, options: &[&str]) {
     let report = rankscope(&[&["report", text(traces), "--format", "json"], options].concat());
     for shards in [1, 3] {
         let parts = mapped(traces, shards);

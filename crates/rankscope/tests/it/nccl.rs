@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rankscope_testkit::{Need, skip};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::common::report;
-use crate::map_merge::text;
+use crate::common::{rankscope, report};
+use crate::map_merge::{assert_same, text};
 use crate::process::PROGRAM;
 
 /// A program of the plugin's tests, compiled into `folder`. None, and the test is skipped, where nothing can be compiled.
@@ -79,6 +79,40 @@ fn the_slow_rank_is_named_from_the_plugins_recordings_alone() {
         let (lo_ns, hi_ns) = (lo.as_i64().expect("a bound"), hi.as_i64().expect("a bound"));
         assert!(lo_ns - SLACK_NS <= truth_ns && truth_ns <= hi_ns + SLACK_NS, "{offset}: {truth_ns}");
     }
+    let told: Vec<i64> = String::from_utf8_lossy(&played.stdout).lines().map(|line| line.parse().expect("a time")).collect();
+    let [base_ns, began_ns @ ..] = &told[..] else { panic!("nothing was told") };
+    assert_gpus_are_known(&document["clock"]["gpus"], *base_ns, began_ns);
+    let out = folder.path().join("report");
+    let said = rankscope(&["report", text(&run), "--out", text(&out)]).stdout;
+    assert!(String::from_utf8_lossy(&said).contains("GPU CLOCKS"), "{}", String::from_utf8_lossy(&said));
+    assert_same(&run.join("raw"), &[]);
+}
+
+/// The clocks of all GPUs, as job.c bends them, are where the report says that they are. It began at `base_ns`, and ranks at `began_ns`.
+fn assert_gpus_are_known(gpus: &Value, base_ns: i64, began_ns: &[i64]) {
+    // By how much the recording began after its rank, times the drift of the rank's clock; and what the wall clock is slewed by meanwhile.
+    const SLACK_NS: i64 = 3_000;
+    let gpus = gpus.as_array().expect("a list");
+    assert_eq!(gpus.len(), 8);
+    for gpu in gpus {
+        let of = |key: &str| gpu["narrowest"][key].as_i64().expect("a window was found");
+        let rank = gpu["rank"].as_i64().expect("a rank");
+        let drifted = |since_ns: i64, ppb: i64| (i128::from(since_ns) * i128::from(ppb) / 1_000_000_000) as i64;
+        let own_ppb = (rank * 3 % 8 - 4) * 4_000;
+        let true_ns = of("at_ns") - ahead_ns(rank);
+        let own_ns = ahead_ns(rank) + drifted(true_ns - began_ns[rank as usize], own_ppb);
+        let gpu_ppb = (rank * 3 % 8 - 3) * 15_000;
+        let gpu_ns = 5_000_000 + (rank * 5 % 8) * 700_000 + drifted(true_ns - base_ns, gpu_ppb);
+        let truth_ns = gpu_ns - own_ns;
+        assert!((of("lo_ns") - SLACK_NS..=of("hi_ns") + SLACK_NS).contains(&truth_ns), "{truth_ns}: {gpu}");
+        assert!((of("drift_lo_ppb")..=of("drift_hi_ppb")).contains(&(gpu_ppb - own_ppb)), "{gpu}");
+        assert!(of("hi_ns") - of("lo_ns") < 300_000, "launches and callbacks come at once: {gpu}");
+        assert_eq!(
+            (&gpu["operations"], &gpu["unusable"], &gpu["windows"]),
+            (&Value::from(80), &json!([]), &Value::from(1)),
+            "{gpu}"
+        );
+    }
 }
 
 /// A job that stands still after 20 steps: `stuck` comes to nothing more, and where it is no rank, all come and no kernel ends.
@@ -92,7 +126,6 @@ fn stuck_job(folder: &Path, stuck: &str) -> Option<Command> {
 #[cfg(all(target_os = "linux", feature = "clock"))]
 #[test]
 fn a_rank_that_does_not_come_is_named_from_the_plugins_live_pages_while_the_job_hangs() {
-    use crate::common::rankscope;
     use crate::process::{Running, wait_for};
 
     let folder = tempfile::tempdir().expect("a temporary directory");

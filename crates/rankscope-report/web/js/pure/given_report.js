@@ -16,7 +16,7 @@ export function reportOf(page) {
     critical_path: pathsOf(page.critical_path, names),
     collectives: spelled(collectivesOf(page.collectives)),
     kernels: records(page.kernels),
-    clock: { ...page.clock, offsets: records(page.clock.offsets), pairs: records(page.clock.pairs) },
+    clock: { ...page.clock, offsets: records(page.clock.offsets), pairs: records(page.clock.pairs), gpus: records(page.clock.gpus) },
   };
 }
 

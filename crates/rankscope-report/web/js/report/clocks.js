@@ -1,5 +1,5 @@
 // What is known about the ranks' clocks, and how far it can be trusted.
-import { absent, empty, h, lead, section } from "../dom.js";
+import { absent, empty, h, lead, orAbsent, section } from "../dom.js";
 import { cuts } from "../given.js";
 import { formatCount, formatTime, plural } from "../pure/format.js";
 import { extent } from "../pure/scale.js";
@@ -12,6 +12,7 @@ export function drawClocks(doc) {
   body.append(lead(clockSentence(clock)));
   if (clock.offsets.length > 0) body.append(offsetTable(clock.offsets));
   if (clock.pairs.length > 0) body.append(h("details", clock.pairs.every((pair) => pair.zero_inside) ? {} : { open: "" }, h("summary", {}, "Pairs of ranks"), lead(pairSentence(clock)), pairTable(clock.pairs)));
+  if (clock.gpus.length > 0) body.append(h("details", {}, h("summary", {}, "Clocks of GPUs"), lead(GPU_LEAD), gpuTable(clock.gpus)));
   if (clock.offsets.length === 0 && clock.pairs.length === 0) body.append(empty("No collective bounds the clock offsets, so they are unknown."));
 }
 
@@ -52,6 +53,38 @@ function interval(offset, reach) {
     offset.lo_ns === null && offset.hi_ns === null ? null : h("span", { class: "span", style: { left: `${lo}%`, width: `${Math.max(0, hi - lo)}%` } }),
     h("span", { class: "point", style: { left: `${at(offset.offset_ns)}%` } }));
 }
+
+const GPU_LEAD = "How far each GPU's clock is ahead of the rank's own, in the window of at most ten seconds that says most. A kernel starts after its launch and stops before the host learns of it: that guarantees the interval.";
+
+function gpuTable(gpus) {
+  const none = "no window has a line";
+  const half = (g) => Math.max(g.offset_ns - g.lo_ns, g.hi_ns - g.offset_ns);
+  return table({
+    label: "Clocks of GPUs",
+    rows: gpus,
+    limit: 8,
+    columns: [
+      { head: "Rank", text: true, first: "ascending", key: (g) => g.rank, cell: (g) => pickRank(g.rank) },
+      { head: "Ahead", key: (g) => g.offset_ns, cell: (g) => orAbsent(g.offset_ns, formatTime, none) },
+      { head: "Guaranteed", key: (g) => (g.offset_ns === null ? Infinity : half(g)), cell: (g) => (g.offset_ns === null ? absent(none) : guaranteed(half(g), g.proven)) },
+      { head: "Drift ppm", key: (g) => g.drift_ppb, cell: (g) => orAbsent(g.drift_ppb, (ppb) => (ppb / 1e3).toFixed(3), none) },
+      { head: "Windows", key: (g) => g.windows, cell: (g) => formatCount(g.windows) },
+      { head: "Without a line", text: true, key: (g) => countOf(g.lineless), cell: (g) => whyOf(g.lineless) },
+      { head: "Operations", key: (g) => g.operations, cell: (g) => formatCount(g.operations) },
+      { head: "Not used", text: true, key: (g) => countOf(g.unusable), cell: (g) => whyOf(g.unusable) },
+    ],
+    sort: [2, "descending"],
+  });
+}
+
+const guaranteed = (half, proven) => (proven ? `±${formatTime(half)}` : h("span", { title: "no proof: some times lie oddly beside the others" }, `(±${formatTime(half)})`));
+const countOf = (counts) => counts.reduce((all, { count }) => all + count, 0);
+const whyOf = (counts) => (counts.length === 0 ? "none" : counts.map(({ reason, count }) => `${formatCount(count)} ${GPU_REASONS[reason] ?? reason}`).join(", "));
+
+const GPU_REASONS = {
+  too_few: "of too few operations", one_sided: "bounded from one side", contradiction: "that no clock explains",
+  untold: "not told", out_of_range: "far from any clock", backwards: "backwards", too_long: "longer than the host waited", contradicts: "against others", after_contradiction: "behind those",
+};
 
 function pairSentence(clock) {
   const apart = clock.pairs.filter((pair) => !pair.zero_inside).length;
