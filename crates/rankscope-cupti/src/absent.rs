@@ -4,7 +4,8 @@
 //! says it once.
 
 use std::ffi::c_int;
-use std::fmt;
+
+use rankscope_devices::{NoClock, Tried};
 
 use crate::abi::Status;
 
@@ -33,7 +34,7 @@ pub enum Absent {
         status: c_int,
     },
     /// CUPTI is not installed where it was looked for.
-    #[error("CUPTI is not installed: {}", listed(tried))]
+    #[error("CUPTI is not installed: {}", Tried::listed(tried))]
     NoLibrary {
         /// Where it was looked for, and why it is not there.
         tried: Vec<Tried>,
@@ -99,26 +100,13 @@ pub enum Absent {
     },
 }
 
-/// A file in which a library was looked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Tried {
-    /// The file.
-    pub file: String,
-    /// Why it is not there, as the loader says.
-    pub said: String,
-}
-
-impl fmt::Display for Tried {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { file, said } = self;
-        // The loader names the file by itself.
-        if said.starts_with(file.as_str()) { f.write_str(said) } else { write!(f, "{file}: {said}") }
+impl From<NoClock> for Absent {
+    fn from(why: NoClock) -> Self {
+        match why {
+            NoClock::NoTime => Self::NoTime,
+            NoClock::Foreign { from_wall_ns } => Self::ForeignClock { from_wall_ns },
+        }
     }
-}
-
-fn listed(tried: &[Tried]) -> String {
-    tried.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 fn called(name: Option<&str>) -> String {
@@ -148,8 +136,5 @@ mod tests {
         assert_eq!(taken.to_string(), "another profiler has CUPTI (Nsight Systems): error 39 (another profiler is subscribed)");
         let down = Absent::DriverDown { status: 100 };
         assert_eq!(down.to_string(), "the driver does not come up: cuInit returned 100 (no device)");
-        let tried = ["a.so", "b.so"].map(|file| Tried { file: file.into(), said: format!("{file}: no such file") });
-        let none = Absent::NoLibrary { tried: tried.into() };
-        assert_eq!(none.to_string(), "CUPTI is not installed: a.so: no such file; b.so: no such file");
     }
 }

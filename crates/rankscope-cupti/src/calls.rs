@@ -6,44 +6,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use rankscope_devices::{ApiCalls, CallSort};
+
 use crate::abi::Domain;
 use crate::library::Library;
-use crate::options::ApiCalls;
 
 /// Numbers that are asked for. CUDA 13 has some five hundred calls of the runtime and eight hundred of the driver.
 const NUMBERS: u32 = 4_096;
 
 /// Numbers without a call behind which there are none any more. Numbers that were given up leave holes.
 const HOLE_MAX: u32 = 64;
-
-/// What parts of names say that a call gives work to a device.
-const LAUNCHES: [&str; 5] = ["Launch", "Memcpy", "Memset", "MemPrefetch", "MemBatch"];
-
-/// What parts of names say that a call waits for a device or manages its memory.
-const OTHERS: [&str; 6] = ["Synchronize", "WaitEvent", "EventRecord", "Malloc", "MemAlloc", "Free"];
-
-/// Calls that only describe such a call, or ask about one.
-const ABOUT: [&str; 6] = ["Node", "Attribute", "Get", "Params", "Config", "Capture"];
-
-/// What a call is to us.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sort {
-    /// It gives work to a device.
-    Launch,
-    /// It waits, or manages memory.
-    Relevant,
-    Other,
-}
-
-fn sort(name: &str) -> Sort {
-    let has_one_of = |words: &[&str]| words.iter().any(|word| name.contains(word));
-    match () {
-        () if has_one_of(&ABOUT) => Sort::Other,
-        () if has_one_of(&LAUNCHES) => Sort::Launch,
-        () if has_one_of(&OTHERS) => Sort::Relevant,
-        () => Sort::Other,
-    }
-}
 
 /// The name without what marks its version and its kind of default stream.
 fn plain(name: &str) -> &str {
@@ -66,7 +38,7 @@ fn without_version(name: &str) -> Option<&str> {
 #[derive(Clone, Debug)]
 struct Call {
     name: Arc<str>,
-    sort: Sort,
+    sort: CallSort,
 }
 
 /// The calls there are.
@@ -95,7 +67,7 @@ impl Calls {
                 };
                 hole = 0;
                 let name = plain(&name);
-                known.insert((domain as i32, cbid), Call { name: name.into(), sort: sort(name) });
+                known.insert((domain as i32, cbid), Call { name: name.into(), sort: CallSort::of(name) });
             }
         }
         Self { known }
@@ -103,7 +75,7 @@ impl Calls {
 
     /// Those that are to be told of, while they are made.
     pub(crate) fn launches(&self) -> impl Iterator<Item = (Domain, u32)> {
-        self.these(|_, call| call.sort == Sort::Launch)
+        self.these(|_, call| call.sort == CallSort::Launch)
     }
 
     /// Those that are to be recorded.
@@ -130,12 +102,9 @@ impl Calls {
     }
 }
 
-fn is_recorded(which: ApiCalls, domain: Domain, sort: Sort) -> bool {
-    match which {
-        ApiCalls::None => false,
-        ApiCalls::Relevant => sort != Sort::Other,
-        ApiCalls::All => domain == Domain::Runtime || sort != Sort::Other,
-    }
+/// Of the driver, whose calls the runtime makes in great numbers, never all.
+fn is_recorded(which: ApiCalls, domain: Domain, sort: CallSort) -> bool {
+    which.records(sort) && (domain == Domain::Runtime || sort != CallSort::Other)
 }
 
 #[cfg(test)]
@@ -151,22 +120,6 @@ mod tests {
             ("cu_vector", "cu_vector"),
         ] {
             assert_eq!(plain(name), expected);
-        }
-    }
-
-    #[test]
-    fn calls_are_told_of_and_recorded_by_what_their_names_say() {
-        for (name, expected) in [
-            ("cudaLaunchKernelExC", Sort::Launch),
-            ("cudaGraphLaunch", Sort::Launch),
-            ("cuMemcpyDtoHAsync", Sort::Launch),
-            ("cudaStreamSynchronize", Sort::Relevant),
-            ("cudaFreeAsync", Sort::Relevant),
-            ("cudaGraphAddMemcpyNode", Sort::Other),
-            ("cudaGetDevice", Sort::Other),
-            ("cudaFuncGetAttributes", Sort::Other),
-        ] {
-            assert_eq!(sort(name), expected, "{name}");
         }
     }
 

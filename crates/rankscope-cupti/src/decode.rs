@@ -8,6 +8,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use rankscope_devices::ApiCalls;
 use rankscope_record::Category;
 use rankscope_record::recording::device::{CorrelationKind, DeviceItem, DeviceRecord, ExternalCorrelation, GraphNode};
 
@@ -18,7 +19,6 @@ use crate::abi::{
 use crate::calls::Calls;
 use crate::counts::Counts;
 use crate::library::text;
-use crate::options::ApiCalls;
 use crate::words;
 
 /// What CUPTI says where a number does not apply.

@@ -8,9 +8,9 @@ use std::ffi::c_int;
 use std::path::{Path, PathBuf};
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+use rankscope_devices::{said, symbol};
 
 use crate::absent::Absent;
-use crate::loading::{said, symbol};
 use crate::visible::Visible;
 
 /// The variable that names the library.

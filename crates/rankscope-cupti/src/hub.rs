@@ -6,12 +6,11 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use rankscope_devices::{ClockFit, Filled, Pool};
 use rankscope_record::recording::ClockId;
 
 use crate::absent::Absent;
-use crate::clock::ClockFit;
 use crate::library::Library;
-use crate::pool::{Filled, Pool};
 use crate::spare::{SPARE_BYTES, Spares};
 use crate::visible::Visible;
 

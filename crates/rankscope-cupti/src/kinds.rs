@@ -5,10 +5,11 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use rankscope_devices::ApiCalls;
+
 use crate::abi::{Domain, Kind, Status};
 use crate::calls::Calls;
 use crate::hub::Hub;
-use crate::options::ApiCalls;
 
 /// The kinds of a session.
 pub(crate) struct Kinds {

@@ -41,7 +41,6 @@
 pub mod abi;
 mod absent;
 mod calls;
-mod clock;
 mod counts;
 mod decode;
 mod driver;
@@ -50,25 +49,25 @@ mod hub;
 mod join;
 mod kinds;
 mod library;
-mod loading;
 mod options;
 mod places;
-mod pool;
 mod probe;
 mod running;
 mod source;
 mod spare;
-mod state;
 mod visible;
 mod words;
 mod worker;
 
-pub use absent::{Absent, Tried};
+pub use absent::Absent;
 pub use counts::{Counts, Overheads};
 pub use join::join_run;
-pub use options::{ApiCalls, CuptiOptions};
+pub use options::CuptiOptions;
+pub use rankscope_devices::{ApiCalls, Tried};
 pub use source::Cupti;
-pub use state::CuptiState;
+
+/// How it goes with a [`Cupti`], to be looked at from anywhere and at any time.
+pub type CuptiState = rankscope_devices::SourceState<Absent, Counts>;
 
 pub mod guide {
     #![doc = include_str!("../guide/cuda.md")]

@@ -9,10 +9,10 @@ use std::path::Path;
 use std::ptr;
 
 use libloading::os::unix::{Library as Loaded, RTLD_LOCAL, RTLD_NOW};
+use rankscope_devices::{Tried, symbol};
 
 use crate::abi::{CallbackData, Domain, Kind, Status, SubscriberParams};
-use crate::absent::{Absent, Tried};
-use crate::loading::{said, symbol};
+use crate::absent::Absent;
 use crate::places::Places;
 
 /// What CUPTI asks for a buffer.
@@ -102,7 +102,7 @@ impl Library {
         let file = path.to_string_lossy().into_owned();
         // SAFETY: the driver is up, and the user asked for CUPTI, and with that for its initialisers to run.
         let loaded = unsafe { Loaded::open(Some(path), RTLD_NOW | RTLD_LOCAL | flags) };
-        let loaded = loaded.map_err(|error| Tried { file: file.clone(), said: said(&error) })?;
+        let loaded = loaded.map_err(|error| Tried::refused(&*file, &error))?;
         let functions = Functions::of(&loaded);
         // CUPTI has threads, and calls us until the end of the process.
         std::mem::forget(loaded);

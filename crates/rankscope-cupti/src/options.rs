@@ -3,18 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Which calls of the runtime and the driver are recorded. Calls are what CUPTI spends most time on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ApiCalls {
-    /// Those that give work to a device, wait for it, or manage its memory.
-    #[default]
-    Relevant,
-    /// All of the runtime, and those of the driver that are relevant.
-    All,
-    /// None: work is recorded without the calls that launched it, and belongs to its spans all the same.
-    None,
-}
+use rankscope_devices::ApiCalls;
 
 /// What a [`Cupti`](crate::Cupti) does.
 #[derive(Clone, Debug, PartialEq, Eq)]

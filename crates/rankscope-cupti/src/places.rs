@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use rankscope_devices::{file_name, mapped_files};
+
 /// The variable that names the library.
 pub(crate) const LIBRARY: &str = "RANKSCOPE_CUPTI_LIBRARY";
 
@@ -31,10 +33,9 @@ fn file_names(driver_version: Option<u32>) -> [&'static str; 3] {
 impl Places {
     /// Those of this process. With `named` no other is looked for, but one that is mapped.
     pub(crate) fn of_process(named: Option<PathBuf>, driver_version: Option<u32>) -> Self {
-        let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let named = named.or_else(|| variable(LIBRARY));
-        Self::of(&mapped_files(&maps), named, driver_version, variable)
+        Self::of(&mapped_files(), named, driver_version, variable)
     }
 
     fn of(
@@ -93,24 +94,10 @@ fn of_environment(variable: impl Fn(&str) -> Option<PathBuf>) -> impl Iterator<I
     packages.into_iter().chain(toolkits)
 }
 
-fn file_name(path: &Path) -> &str {
-    path.file_name().and_then(|name| name.to_str()).unwrap_or("")
-}
-
-/// Files that are mapped, each once, in the order of their addresses.
-fn mapped_files(maps: &str) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = Vec::new();
-    // Address, permissions, offset, device, inode, path; a path may have spaces in it.
-    for path in maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..])) {
-        if !files.iter().any(|file| file == Path::new(path)) {
-            files.push(PathBuf::from(path));
-        }
-    }
-    files
-}
-
 #[cfg(test)]
 mod tests {
+    use rankscope_devices::mapped_in;
+
     use super::*;
 
     const MAPS: &str = "\
@@ -122,7 +109,7 @@ mod tests {
 
     #[test]
     fn one_that_is_loaded_comes_first_even_before_the_one_that_is_named() {
-        let files = mapped_files(MAPS);
+        let files = mapped_in(MAPS);
         assert_eq!(files.len(), 2);
         let places = Places::of(&files, Some("/mine/libcupti.so".into()), None, |_| None);
         assert_eq!(places.mapped, [PathBuf::from("/opt/a b/libcupti.so.12")]);

@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rankscope_devices::Worker;
+
 use crate::abi::{Kind, Status};
 use crate::absent::Absent;
 use crate::calls::Calls;
@@ -18,7 +20,7 @@ use crate::kinds::Kinds;
 use crate::library::Subscription;
 use crate::options::CuptiOptions;
 use crate::probe::refusal;
-use crate::worker::{Collected, Worker};
+use crate::worker::{Collected, Collector};
 
 /// Between asking for buffers at the end.
 const ASK_EVERY: Duration = Duration::from_millis(1);
@@ -28,7 +30,7 @@ pub(crate) struct Running {
     hub: &'static Hub,
     subscription: Subscription,
     kinds: Arc<Kinds>,
-    worker: Worker,
+    worker: Worker<Collected>,
 }
 
 impl Running {
@@ -54,7 +56,7 @@ impl Running {
         hub: &'static Hub,
         options: &CuptiOptions,
         subscription: Subscription,
-    ) -> Result<(Arc<Kinds>, Worker), Absent> {
+    ) -> Result<(Arc<Kinds>, Worker<Collected>), Absent> {
         let library = &hub.library;
         let refused = |call| move |status| refusal(library, call, status);
         let registered = library.register_callbacks(edge::buffer_requested, edge::buffer_completed);
@@ -73,7 +75,11 @@ impl Running {
             return Err(refusal(library, ENABLE, status));
         }
         let decoder = Decoder::new(calls, options.calls);
-        let worker = Worker::start(hub, kinds.clone(), decoder, options.flush_every).inspect_err(|_| kinds.end())?;
+        let collector = Collector::new(hub, kinds.clone(), decoder);
+        let worker = Worker::start("rankscope-cupti", collector, options.flush_every).map_err(|error| {
+            kinds.end();
+            Absent::NoRoom { what: "a thread", said: error.to_string() }
+        })?;
         Ok((kinds, worker))
     }
 

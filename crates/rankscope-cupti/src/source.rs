@@ -3,12 +3,12 @@
 use rankscope_record::plugins::{PluginError, ProfilerPlugin, TraceSink};
 use rankscope_record::{SessionOptions, set_metadata};
 
+use crate::CuptiState;
 use crate::absent::Absent;
 use crate::hub::Hub;
 use crate::options::CuptiOptions;
 use crate::probe::probe;
 use crate::running::{Ended, Running};
-use crate::state::CuptiState;
 use crate::visible::Visible;
 use crate::worker::Collected;
 

@@ -7,10 +7,9 @@
 use std::ffi::{c_char, c_int};
 
 use libloading::os::unix::Library;
+use rankscope_devices::symbol;
 use rankscope_record::recording::json::quoted;
 use rankscope_record::set_metadata;
-
-use crate::loading::symbol;
 
 /// A device that this process sees.
 #[derive(Clone, Debug, PartialEq, Eq)]

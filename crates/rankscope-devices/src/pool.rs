@@ -1,8 +1,8 @@
-//! [`Pool`]: the buffers that CUPTI fills, all of them there before the first is asked for.
+//! [`Pool`]: the buffers that a vendor's profiler fills, all of them there before the first is asked for.
 //!
-//! Whose a buffer is, three words of bits say: free, given to CUPTI, or filled and waiting for the thread that decodes. A callback
+//! Whose a buffer is, three words of bits say: free, given to the profiler, or filled and waiting for the thread that decodes. A callback
 //! changes a bit or two and returns: it never waits, locks or allocates. The order in which buffers come back is not kept, because
-//! nothing depends on it. The memory is never given back to the system: CUPTI may hold a buffer to the end of the process.
+//! nothing depends on it. The memory is never given back to the system: a profiler may hold a buffer to the end of the process.
 #![expect(unsafe_code, reason = "memory that another library fills is read where it lies")]
 
 use std::io;
@@ -10,11 +10,11 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 /// Buffers that there may be: one for each bit.
-pub(crate) const BUFFERS_MAX: u32 = 64;
+const BUFFERS_MAX: u32 = 64;
 
 /// The buffers.
 #[derive(Debug)]
-pub(crate) struct Pool {
+pub struct Pool {
     /// The first of them. They lie one behind the other.
     base: AtomicPtr<u8>,
     buffer_bytes: usize,
@@ -31,7 +31,7 @@ impl Pool {
     ///
     /// # Errors
     /// The system has no memory.
-    pub(crate) fn new(buffers: u32, buffer_bytes: usize) -> io::Result<Self> {
+    pub fn new(buffers: u32, buffer_bytes: usize) -> io::Result<Self> {
         let buffers = buffers.clamp(1, BUFFERS_MAX);
         // Records are aligned to eight bytes, and so is what they are written into.
         let buffer_bytes = buffer_bytes.max(1).checked_next_multiple_of(8).ok_or(io::ErrorKind::OutOfMemory)?;
@@ -48,17 +48,17 @@ impl Pool {
     }
 
     /// Bytes of one buffer.
-    pub(crate) fn buffer_bytes(&self) -> usize {
+    pub fn buffer_bytes(&self) -> usize {
         self.buffer_bytes
     }
 
     /// How many there are.
-    pub(crate) fn buffers(&self) -> u32 {
+    pub fn buffers(&self) -> u32 {
         self.buffers
     }
 
     /// A free buffer, which is the caller's from now on; none where all are in use.
-    pub(crate) fn take(&self) -> Option<*mut u8> {
+    pub fn take(&self) -> Option<*mut u8> {
         let lowest = |free: u64| (free != 0).then_some(free & free.wrapping_sub(1));
         let free = self.free.fetch_update(Ordering::Acquire, Ordering::Relaxed, lowest).ok()?;
         let index = free.trailing_zeros();
@@ -67,7 +67,7 @@ impl Pool {
     }
 
     /// A buffer comes back with so many bytes filled. False if it is none of these, or was not given.
-    pub(crate) fn give_back(&self, buffer: *mut u8, valid_bytes: usize) -> bool {
+    pub fn give_back(&self, buffer: *mut u8, valid_bytes: usize) -> bool {
         let offset = (buffer as usize).wrapping_sub(self.at(0) as usize);
         let index = offset / self.buffer_bytes;
         if !offset.is_multiple_of(self.buffer_bytes) || index >= self.buffers as usize {
@@ -84,13 +84,13 @@ impl Pool {
         true
     }
 
-    /// Buffers that CUPTI has.
-    pub(crate) fn outstanding(&self) -> u32 {
+    /// Buffers that the profiler has.
+    pub fn outstanding(&self) -> u32 {
         self.given.load(Ordering::Relaxed).count_ones()
     }
 
     /// Those that are filled, each of which is free again when it is dropped.
-    pub(crate) fn filled(&self) -> impl Iterator<Item = Filled<'_>> {
+    pub fn filled(&self) -> impl Iterator<Item = Filled<'_>> {
         let mut filled = self.filled.swap(0, Ordering::Acquire);
         std::iter::from_fn(move || {
             let index = filled.trailing_zeros();
@@ -114,16 +114,16 @@ fn mapped(bytes: usize) -> io::Result<*mut u8> {
 
 /// A buffer that is filled, in the hands of who decodes it.
 #[derive(Debug)]
-pub(crate) struct Filled<'p> {
+pub struct Filled<'p> {
     pool: &'p Pool,
     index: u32,
 }
 
 impl Filled<'_> {
     /// What is filled of it.
-    pub(crate) fn bytes(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         let valid_bytes = self.pool.valid_bytes[self.index as usize].load(Ordering::Relaxed);
-        // SAFETY: the bytes lie within the buffer, were zero or written by CUPTI, and nobody writes until it is free again; the bit by
+        // SAFETY: the bytes lie within the buffer, were zero or written by the profiler, and nobody writes until it is free again; the bit by
         // which this was found was set behind all of that.
         unsafe { std::slice::from_raw_parts(self.pool.at(self.index), valid_bytes) }
     }

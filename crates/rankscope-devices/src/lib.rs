@@ -1,0 +1,24 @@
+//! What sources of device work have in common, whichever vendor's profiler they load.
+//!
+//! ```text
+//!  vendor's profiler ──► callback ──► Pool ──► Worker: decodes ──► the session's recording
+//!                        (no lock, no wait)
+//! ```
+//!
+//! A profiler's callbacks only move buffers of a [`Pool`] that was there before; a [`Worker`] decodes what is in them and hands it over;
+//! [`ClockFit`] says which clock of the host its stamps are of; [`SourceState`] tells the program how it goes. Nothing here knows a
+//! vendor: which library is loaded, in which order, what its records are and why it is absent are each source's own.
+
+mod call;
+mod clock;
+mod loading;
+mod pool;
+mod state;
+mod worker;
+
+pub use call::{ApiCalls, CallSort};
+pub use clock::{ClockFit, NoClock};
+pub use loading::{Tried, file_name, mapped_files, mapped_in, said, symbol};
+pub use pool::{Filled, Pool};
+pub use state::SourceState;
+pub use worker::{Collect, Worker};
