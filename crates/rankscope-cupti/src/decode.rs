@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use rankscope_devices::ApiCalls;
+use rankscope_devices::{ApiCalls, text};
 use rankscope_record::Category;
 use rankscope_record::recording::device::{CorrelationKind, DeviceItem, DeviceRecord, ExternalCorrelation, GraphNode};
 
@@ -18,7 +18,6 @@ use crate::abi::{
 };
 use crate::calls::Calls;
 use crate::counts::Counts;
-use crate::library::text;
 use crate::words;
 
 /// What CUPTI says where a number does not apply.

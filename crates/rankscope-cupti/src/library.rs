@@ -5,11 +5,9 @@
 #![expect(unsafe_code, reason = "functions of another library are called by their documented signatures")]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::path::Path;
 use std::ptr;
 
-use libloading::os::unix::{Library as Loaded, RTLD_LOCAL, RTLD_NOW};
-use rankscope_devices::{Tried, symbol};
+use rankscope_devices::{functions, open_first, text};
 
 use crate::abi::{CallbackData, Domain, Kind, Status, SubscriberParams};
 use crate::absent::Absent;
@@ -23,31 +21,6 @@ pub(crate) type Completed = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usiz
 pub(crate) type Told = unsafe extern "C" fn(*mut c_void, c_int, u32, *const CallbackData);
 /// Who is told.
 pub(crate) type Subscriber = *mut c_void;
-
-macro_rules! functions {
-    (needed { $($need:ident: $need_symbol:literal = fn($($need_arg:ty),*);)+ }
-     known { $($know:ident: $know_symbol:literal = fn($($know_arg:ty),*);)+ }) => {
-        /// The functions, as they were found.
-        struct Functions {
-            $($need: unsafe extern "C" fn($($need_arg),*) -> c_int,)+
-            $($know: Option<unsafe extern "C" fn($($know_arg),*) -> c_int>,)+
-        }
-
-        impl Functions {
-            /// # Errors
-            /// The name of the first that is needed and missing.
-            fn of(library: &Loaded) -> Result<Self, &'static str> {
-                // SAFETY: these are the types of CUPTI's public functions, which never changed.
-                unsafe {
-                    Ok(Self {
-                        $($need: symbol(library, $need_symbol).ok_or($need_symbol)?,)+
-                        $($know: symbol(library, $know_symbol),)+
-                    })
-                }
-            }
-        }
-    };
-}
 
 functions! {
     needed {
@@ -87,29 +60,17 @@ impl Library {
     /// # Errors
     /// There is none.
     pub(crate) fn load(places: &Places) -> Result<Self, Absent> {
-        let mut tried = Vec::new();
-        let mapped = places.mapped.iter().map(|file| (file, RTLD_NOLOAD));
-        for (file, flags) in mapped.chain(places.others.iter().map(|file| (file, 0))) {
-            match Self::at(file, flags) {
-                Ok(found) => return found,
-                Err(error) => tried.push(error),
-            }
-        }
-        Err(Absent::NoLibrary { tried })
-    }
-
-    fn at(path: &Path, flags: c_int) -> Result<Result<Self, Absent>, Tried> {
-        let file = path.to_string_lossy().into_owned();
         // SAFETY: the driver is up, and the user asked for CUPTI, and with that for its initialisers to run.
-        let loaded = unsafe { Loaded::open(Some(path), RTLD_NOW | RTLD_LOCAL | flags) };
-        let loaded = loaded.map_err(|error| Tried::refused(&*file, &error))?;
-        let functions = Functions::of(&loaded);
+        let opened = unsafe { open_first(&places.mapped, &places.others) };
+        let (file, loaded) = opened.map_err(|tried| Absent::NoLibrary { tried })?;
+        // SAFETY: these are the types of CUPTI's public functions, which never changed.
+        let functions = unsafe { Functions::of(&loaded) };
         // CUPTI has threads, and calls us until the end of the process.
         std::mem::forget(loaded);
-        Ok(match functions {
+        match functions {
             Ok(functions) => Ok(Self { file, functions }),
             Err(symbol) => Err(Absent::Incomplete { file, symbol }),
-        })
+        }
     }
 
     /// Its version: up to 12.9 a small number, from 13 on one of six digits.
@@ -273,15 +234,3 @@ pub(crate) struct Subscription(usize);
 
 /// Names of subscribers have up to 63 bytes.
 const NAME_BYTES: usize = 128;
-
-/// Only where it is loaded already.
-const RTLD_NOLOAD: c_int = libc::RTLD_NOLOAD;
-
-/// A text of CUPTI's; none for null.
-///
-/// # Safety
-/// `at` is null or leads to a text that ends in a zero byte.
-pub(crate) unsafe fn text(at: *const c_char) -> Option<String> {
-    // SAFETY: the caller says so.
-    (!at.is_null()).then(|| unsafe { CStr::from_ptr(at) }.to_string_lossy().into_owned())
-}

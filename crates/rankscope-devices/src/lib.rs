@@ -13,12 +13,14 @@ mod call;
 mod clock;
 mod loading;
 mod pool;
+mod record;
 mod state;
 mod worker;
 
 pub use call::{ApiCalls, CallSort};
 pub use clock::{ClockFit, NoClock};
-pub use loading::{Tried, file_name, mapped_files, mapped_in, said, symbol};
+pub use loading::{Tried, file_name, mapped_files, mapped_in, open_first, said, symbol, text};
 pub use pool::{Filled, Pool};
+pub use record::{Field, bytes_at};
 pub use state::SourceState;
 pub use worker::{Collect, Worker};

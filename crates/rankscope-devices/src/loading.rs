@@ -2,11 +2,12 @@
 #![expect(unsafe_code, reason = "a symbol has the type that its caller says")]
 
 use std::error::Error;
+use std::ffi::{CStr, c_char};
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use libloading::os::unix::Library;
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
 /// A function of a library that stays loaded; none if the library lacks it.
 ///
@@ -51,6 +52,67 @@ impl fmt::Display for Tried {
         // The loader names the file by itself.
         if said.starts_with(file.as_str()) { f.write_str(said) } else { write!(f, "{file}: {said}") }
     }
+}
+
+/// The first of these files that is a library, by its name: of those in `mapped` only where it is loaded already, because two copies of a
+/// profiler in one process are one too many.
+///
+/// # Safety
+/// Whoever asks wants the initialisers of these libraries to run.
+///
+/// # Errors
+/// None is one: why, for each.
+pub unsafe fn open_first(mapped: &[PathBuf], others: &[PathBuf]) -> Result<(String, Library), Vec<Tried>> {
+    let mut tried = Vec::new();
+    let mapped = mapped.iter().map(|file| (file, libc::RTLD_NOLOAD));
+    for (path, flags) in mapped.chain(others.iter().map(|file| (file, 0))) {
+        let file = path.to_string_lossy().into_owned();
+        // SAFETY: the caller says so.
+        match unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL | flags) } {
+            Ok(library) => return Ok((file, library)),
+            Err(error) => tried.push(Tried::refused(file, &error)),
+        }
+    }
+    Err(tried)
+}
+
+/// A text of a library's; none for null.
+///
+/// # Safety
+/// `at` is null or leads to a text that ends in a zero byte.
+pub unsafe fn text(at: *const c_char) -> Option<String> {
+    // SAFETY: the caller says so.
+    (!at.is_null()).then(|| unsafe { CStr::from_ptr(at) }.to_string_lossy().into_owned())
+}
+
+/// Declares `Functions`: those that a library must have, and those that only some versions have. All return a status.
+#[macro_export]
+macro_rules! functions {
+    (needed { $($need:ident: $need_symbol:literal = fn($($need_arg:ty),*);)+ }
+     known { $($know:ident: $know_symbol:literal = fn($($know_arg:ty),*);)* }) => {
+        /// The functions, as they were found.
+        struct Functions {
+            $($need: unsafe extern "C" fn($($need_arg),*) -> std::ffi::c_int,)+
+            $($know: Option<unsafe extern "C" fn($($know_arg),*) -> std::ffi::c_int>,)*
+        }
+
+        impl Functions {
+            /// # Safety
+            /// The library's functions have these types.
+            ///
+            /// # Errors
+            /// The name of the first that is needed and missing.
+            unsafe fn of(library: &libloading::os::unix::Library) -> Result<Self, &'static str> {
+                // SAFETY: the caller says so.
+                unsafe {
+                    Ok(Self {
+                        $($need: $crate::symbol(library, $need_symbol).ok_or($need_symbol)?,)+
+                        $($know: $crate::symbol(library, $know_symbol),)*
+                    })
+                }
+            }
+        }
+    };
 }
 
 /// Files that are mapped into this process, each once, in the order of their addresses.

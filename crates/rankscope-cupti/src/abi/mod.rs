@@ -11,7 +11,6 @@ mod status;
 
 pub(crate) use callback::{ApiSite, CallbackData, Domain, SubscriberParams};
 pub(crate) use kind::{ExternalKind, Kind};
-pub use record::Field;
 #[doc(hidden)]
 pub use record::layouts;
 pub(crate) use record::{ApiCall, External, Kernel, KernelInGraph, Memcpy, MemcpyInGraph, MemcpyPeer, MemcpyPeerInGraph};

@@ -1,41 +1,6 @@
-//! Records as CUPTI lays them out: for each, which fields are read and where they lie.
-//!
-//! CUPTI's structures grow at their ends from version to version, so that a table is good for all of them: reading checks that the
-//! record is long enough for the fields, and what later versions added is a table of its own, which a shorter record does not have.
-//! No table says anything about what is not read.
+//! Records as CUPTI lays them out: for each, which fields are read and where they lie. What later versions added is a table of its own.
 
-/// A field that is read: its name, where it begins and how many bytes it has.
-pub type Field = (&'static str, usize, usize);
-
-/// Declares records: a struct of the fields, and how they are read out of bytes.
-macro_rules! records {
-    ($($(#[$doc:meta])* $name:ident { $($field:ident: $type:ty = $at:literal),+ $(,)? })+) => {
-        $(
-            $(#[$doc])*
-            #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-            pub(crate) struct $name {
-                $(pub(crate) $field: $type,)+
-            }
-
-            impl $name {
-                /// Out of a record; none if it is too short.
-                pub(crate) fn read(record: &[u8]) -> Option<Self> {
-                    Some(Self { $($field: <$type>::from_ne_bytes(bytes_at(record, $at)?),)+ })
-                }
-            }
-        )+
-
-        /// Every table, for tests.
-        #[doc(hidden)]
-        pub fn layouts() -> Vec<(&'static str, Vec<Field>)> {
-            vec![$((stringify!($name), vec![$((stringify!($field), $at, size_of::<$type>()),)+]),)+]
-        }
-    };
-}
-
-fn bytes_at<const BYTES: usize>(record: &[u8], at: usize) -> Option<[u8; BYTES]> {
-    record.get(at..)?.first_chunk().copied()
-}
+use rankscope_devices::records;
 
 records! {
     /// How every record begins.
@@ -88,19 +53,4 @@ records! {
 
     /// A tie between a call and an id of somebody else's.
     External { external_kind: i32 = 4, external_id: u64 = 8, correlation_id: u32 = 16 }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nothing_is_read_beyond_a_record() {
-        let mut record = [0_u8; 112];
-        record[104..].copy_from_slice(&77_u64.to_ne_bytes());
-        assert_eq!(Kernel::read(&record).map(|kernel| kernel.name), Some(77));
-        assert_eq!(Kernel::read(&record[..111]), None);
-        assert_eq!(KernelInGraph::read(&record), None);
-        assert_eq!(RecordKind::read(&[]), None);
-    }
 }
