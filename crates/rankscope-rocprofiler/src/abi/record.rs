@@ -1,0 +1,29 @@
+//! Records, and the descriptions of agents, as rocprofiler lays them out. All begin with how long they are.
+
+use rankscope_devices::records;
+
+records! {
+    /// How every record begins.
+    RecordStart { size: u64 = 0, kind: u32 = 8 }
+
+    /// A kernel that ran.
+    Dispatch {
+        internal: u64 = 16, external: u64 = 24, start: u64 = 40, end: u64 = 48, agent: u64 = 64, queue: u64 = 72, kernel: u64 = 80,
+    }
+
+    /// A copy.
+    Copy {
+        direction: i32 = 12, internal: u64 = 16, external: u64 = 24, start: u64 = 40, end: u64 = 48, to_agent: u64 = 56,
+        from_agent: u64 = 64,
+    }
+
+    /// A call of the HIP runtime, whose correlation had no ancestor yet.
+    HipCall { operation: i32 = 12, internal: u64 = 16, external: u64 = 24, start: u64 = 32, end: u64 = 40, thread: u64 = 48 }
+    /// The same since it has one: longer by a word in the middle, so that the length says which it is.
+    HipCallAfterAncestor { operation: i32 = 12, internal: u64 = 16, external: u64 = 24, start: u64 = 40, end: u64 = 48, thread: u64 = 56 }
+
+    /// An agent: where it is, and the how many-th of its type.
+    Agent {
+        size: u64 = 0, id: u64 = 8, sort: u32 = 16, location: u32 = 108, domain: u32 = 112, product_name: u64 = 264, number: i32 = 288,
+    }
+}

@@ -1,0 +1,138 @@
+//! [`Gpus`]: which of rocprofiler's agents are GPUs, by the numbers that AMD's tools have for them, and where they are on the host.
+//!
+//! A GPU's number is the how many-th of the host it is, whatever `HIP_VISIBLE_DEVICES` and its like show the process: records name agents,
+//! and what the process calls them only HIP knows.
+#![expect(unsafe_code, reason = "descriptions are read where rocprofiler keeps them")]
+
+use std::collections::HashMap;
+use std::ffi::{c_char, c_int, c_void};
+
+use rankscope_devices::text;
+use rankscope_record::recording::json::quoted;
+use rankscope_record::set_metadata;
+
+use crate::abi::{Agent, GPU};
+
+/// How much of a description is asked for: what is read of it, in whole words.
+pub(crate) const AGENT_BYTES: usize = 296;
+
+/// More than a host has.
+const AGENTS_MAX: usize = 1_024;
+
+/// The GPUs of a host.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Gpus {
+    /// Agents of any sort.
+    pub(crate) agents: usize,
+    by_agent: HashMap<u64, Gpu>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Gpu {
+    number: u32,
+    /// As the kernel writes it: `0000:c3:00.0`.
+    place: String,
+    name: Option<String>,
+}
+
+impl Gpus {
+    /// The number of the GPU that this agent is.
+    pub(crate) fn number(&self, agent: u64) -> Option<u32> {
+        self.by_agent.get(&agent).map(|gpu| gpu.number)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_agent.is_empty()
+    }
+
+    /// Says them in the recording that runs.
+    pub(crate) fn say(&self) {
+        for Gpu { number, place, name } in self.by_agent.values() {
+            set_metadata(&format!("device.{number}.pci"), &quoted(place));
+            if let Some(name) = name {
+                set_metadata(&format!("device.{number}.name"), &quoted(name));
+            }
+        }
+    }
+
+    /// What rocprofiler calls with all agents.
+    ///
+    /// # Safety
+    /// `agents` are so many descriptions, and `gpus` is one of these.
+    pub(crate) unsafe extern "C" fn told(_version: c_int, agents: *const *const u8, count: usize, gpus: *mut c_void) -> c_int {
+        // SAFETY: the caller says so.
+        let (Some(gpus), false) = (unsafe { gpus.cast::<Self>().as_mut() }, agents.is_null()) else { return 0 };
+        for at in 0..count.min(AGENTS_MAX) {
+            // SAFETY: as above.
+            let agent = unsafe { *agents.add(at) };
+            if !agent.is_null() {
+                gpus.agents += 1;
+                // SAFETY: a description begins with its length, and has at least as much as was asked for.
+                unsafe { gpus.add(agent) };
+            }
+        }
+        0
+    }
+
+    /// # Safety
+    /// It is a description.
+    unsafe fn add(&mut self, agent: *const u8) {
+        // SAFETY: the length is its first word, which is aligned as all of it is.
+        let bytes = unsafe { agent.cast::<u64>().read() };
+        let bytes = usize::try_from(bytes).unwrap_or(0).min(AGENT_BYTES);
+        // SAFETY: so long it says that it is.
+        let agent = Agent::read(unsafe { std::slice::from_raw_parts(agent, bytes) });
+        let Some(Agent { id, location, domain, product_name, number, .. }) = agent.filter(|agent| agent.sort == GPU) else {
+            return;
+        };
+        let Ok(number) = u32::try_from(number) else { return };
+        // SAFETY: a name lasts as long as the process.
+        let name = unsafe { text(product_name as usize as *const c_char) }.filter(|name| !name.is_empty());
+        self.by_agent.insert(id, Gpu { number, place: place(domain, location), name });
+    }
+}
+
+/// As the kernel writes it, of bus, device and function in one number.
+fn place(domain: u32, location: u32) -> String {
+    let (bus, device, function) = (location >> 8 & 0xff, location >> 3 & 0x1f, location & 0x7);
+    format!("{domain:04x}:{bus:02x}:{device:02x}.{function}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agent(sort: u32, id: u64, number: i32) -> [u64; 40] {
+        let mut words = [0_u64; 40];
+        words[0] = 312;
+        words[1] = id;
+        words[2] = sort.into();
+        words[13] = 0xc308 << 32;
+        words[14] = 1;
+        words[36] = u64::from(number.cast_unsigned());
+        words
+    }
+
+    fn told(agents: &[[u64; 40]]) -> Gpus {
+        let mut gpus = Gpus::default();
+        let pointers: Vec<*const u8> = agents.iter().map(|agent| agent.as_ptr().cast()).collect();
+        // SAFETY: so many descriptions.
+        unsafe { Gpus::told(1, pointers.as_ptr(), pointers.len(), (&raw mut gpus).cast()) };
+        gpus
+    }
+
+    #[test]
+    fn gpus_have_their_numbers_and_others_have_none() {
+        let gpus = told(&[agent(1, 5, 0), agent(GPU, 6, 0), agent(GPU, 9, 1), agent(GPU, 10, -1)]);
+        assert_eq!([5, 6, 9, 10].map(|id| gpus.number(id)), [None, Some(0), Some(1), None]);
+        assert_eq!((gpus.agents, gpus.is_empty(), told(&[agent(1, 5, 0)]).is_empty()), (4, false, true));
+        assert_eq!(gpus.by_agent[&6].place, "0001:c3:01.0");
+    }
+
+    #[test]
+    fn a_description_that_is_too_short_is_none() {
+        let mut short = agent(GPU, 6, 0);
+        short[0] = 288;
+        assert!(told(&[short]).is_empty());
+    }
+}

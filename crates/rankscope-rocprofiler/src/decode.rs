@@ -1,0 +1,205 @@
+//! Records into what the recorder joins: work, calls and ties.
+//!
+//! One record is read by itself, in any order; what it belongs to is found out when all are there. A kernel or a copy brings the span that
+//! it was launched in, and its call the range that the program named. Queues are numbered as they come, because a queue's handle is an
+//! address in some versions; copies have no queue, and are on stream 0.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::c_int;
+use std::sync::Arc;
+
+use rankscope_devices::{ApiCalls, CallSort};
+use rankscope_record::Category;
+use rankscope_record::recording::device::{CorrelationKind, DeviceItem, DeviceRecord, ExternalCorrelation};
+
+use crate::abi::{Copy, Dispatch, HipCall, HipCallAfterAncestor, Kind, RecordStart, TRACING};
+use crate::agents::Gpus;
+use crate::counts::{Counts, OTHER_KINDS};
+use crate::packed::Packed;
+use crate::words;
+
+/// Whom numbers are looked up with.
+pub(crate) trait LookUp: Send + 'static {
+    /// The symbol of a kernel.
+    fn kernel(&self, kernel: u64) -> Option<String>;
+    /// A call of the HIP runtime.
+    fn hip_call(&self, operation: c_int) -> Option<String>;
+}
+
+/// The stream of copies.
+const COPIES: u64 = 0;
+
+/// What is decoded of a session.
+pub(crate) struct Decoder<L> {
+    look_up: L,
+    gpus: Gpus,
+    which: ApiCalls,
+    /// What was decoded since it was last taken.
+    items: Vec<DeviceItem>,
+    names: HashSet<Arc<str>>,
+    kernels: HashMap<u64, Arc<str>>,
+    calls: HashMap<c_int, (Arc<str>, CallSort)>,
+    streams: HashMap<(u32, u64), u64>,
+    last_tie: Option<ExternalCorrelation>,
+    pub(crate) counts: Counts,
+}
+
+impl<L: LookUp> Decoder<L> {
+    pub(crate) fn new(look_up: L, gpus: Gpus, which: ApiCalls) -> Self {
+        Self {
+            look_up,
+            gpus,
+            which,
+            items: Vec::new(),
+            names: HashSet::new(),
+            kernels: HashMap::new(),
+            calls: HashMap::new(),
+            streams: HashMap::new(),
+            last_tie: None,
+            counts: Counts::default(),
+        }
+    }
+
+    /// A record.
+    pub(crate) fn record(&mut self, packed: Packed<'_>) {
+        let Packed { category, kind, record } = packed;
+        self.counts.records += 1;
+        if category != TRACING {
+            return self.counts.unknown_kind(OTHER_KINDS);
+        }
+        let Some(kind) = Kind::of(kind) else { return self.counts.unknown_kind(kind) };
+        let read = match (RecordStart::read(record), kind) {
+            // Of one that says two things nothing is known.
+            (Some(start), kind) if start.kind != kind as u32 => None,
+            (None, _) => None,
+            (_, Kind::Dispatch) => self.dispatch(record),
+            (_, Kind::Copy) => self.copy(record),
+            (Some(RecordStart { size, .. }), Kind::HipCall) => self.call(size, record),
+        };
+        self.counts.short_records += u64::from(read.is_none());
+    }
+
+    /// What was decoded since the last time.
+    pub(crate) fn take(&mut self) -> Vec<DeviceItem> {
+        std::mem::take(&mut self.items)
+    }
+
+    fn dispatch(&mut self, record: &[u8]) -> Option<()> {
+        let Dispatch { internal, external, start, end, agent, queue, kernel } = Dispatch::read(record)?;
+        let Some(device) = self.gpus.number(agent) else { return self.without_device() };
+        let name = self.kernel(kernel);
+        let next = self.streams.keys().filter(|(of, _)| *of == device).count() as u64 + COPIES + 1;
+        let stream = *self.streams.entry((device, queue)).or_insert(next);
+        self.tie(CorrelationKind::Default, external, internal);
+        self.keep(Category::KERNEL, name, (start, end), (device, stream), internal);
+        Some(())
+    }
+
+    fn copy(&mut self, record: &[u8]) -> Option<()> {
+        let Copy { direction, internal, external, start, end, to_agent, from_agent } = Copy::read(record)?;
+        let (from, to) = (self.gpus.number(from_agent), self.gpus.number(to_agent));
+        let Some(device) = to.or(from) else { return self.without_device() };
+        let name = match (from, to) {
+            (Some(from), Some(to)) if from != to => self.name(&words::peer_copy(from, to)),
+            _ => self.name(words::copy(direction)),
+        };
+        self.tie(CorrelationKind::Default, external, internal);
+        self.keep(Category::GPU_MEMCPY, name, (start, end), (device, COPIES), internal);
+        Some(())
+    }
+
+    fn call(&mut self, size: u64, record: &[u8]) -> Option<()> {
+        let HipCallAfterAncestor { operation, internal, external, start, end, thread } =
+            if size < AFTER_ANCESTOR_BYTES { HipCall::read(record)?.into() } else { HipCallAfterAncestor::read(record)? };
+        let (name, sort) = self.called(operation);
+        if sort == CallSort::Launch {
+            self.tie(CorrelationKind::UserAnnotation, external, internal);
+        }
+        if self.which.records(sort) {
+            self.keep(Category::CUDA_RUNTIME, name, (start, end), (std::process::id(), thread), internal);
+        }
+        Some(())
+    }
+
+    fn without_device(&mut self) -> Option<()> {
+        self.counts.work_without_device += 1;
+        Some(())
+    }
+
+    /// A tie, unless it is the one before: kernels of a graph have one call and one span.
+    fn tie(&mut self, kind: CorrelationKind, external_id: u64, correlation: u64) {
+        let tie = ExternalCorrelation { kind, external_id, correlation };
+        if external_id != 0 && self.last_tie.as_ref() != Some(&tie) {
+            self.last_tie = Some(tie);
+            self.items.push(DeviceItem::Tie(tie));
+        }
+    }
+
+    fn keep(
+        &mut self,
+        kind: Category,
+        name: Arc<str>,
+        (start, end): (u64, u64),
+        (device, stream): (u32, u64),
+        correlation: u64,
+    ) {
+        // A time beyond what the recorder can hold is none.
+        let ns = |stamp: u64| i64::try_from(stamp).unwrap_or(0);
+        let (start_ns, end_ns) = (ns(start), ns(end));
+        self.items.push(DeviceItem::Record(DeviceRecord {
+            kind,
+            name,
+            start_ns,
+            end_ns,
+            device,
+            stream,
+            correlation,
+            graph: None,
+        }));
+    }
+
+    /// What a kernel is called. One that has no name yet is asked for again: its symbol may be told of while it waits here.
+    fn kernel(&mut self, kernel: u64) -> Arc<str> {
+        if let Some(known) = self.kernels.get(&kernel) {
+            return known.clone();
+        }
+        let Some(symbol) = self.look_up.kernel(kernel) else {
+            self.counts.kernels_without_name += 1;
+            return self.name("(kernel without a name)");
+        };
+        let name = self.name(words::kernel(&symbol));
+        self.kernels.insert(kernel, name.clone());
+        name
+    }
+
+    /// What a call is called. A call that the library has no name for goes by its number.
+    fn called(&mut self, operation: c_int) -> (Arc<str>, CallSort) {
+        if let Some(known) = self.calls.get(&operation) {
+            return known.clone();
+        }
+        let name = self.look_up.hip_call(operation).unwrap_or_else(|| format!("call {operation}"));
+        let call = (self.name(&name), CallSort::of(&name));
+        self.calls.insert(operation, call.clone());
+        call
+    }
+
+    /// A name, each text once.
+    fn name(&mut self, text: &str) -> Arc<str> {
+        if let Some(known) = self.names.get(text) {
+            return known.clone();
+        }
+        let name: Arc<str> = text.into();
+        self.names.insert(name.clone());
+        name
+    }
+}
+
+/// How long a call's record is, since its correlation has an ancestor.
+const AFTER_ANCESTOR_BYTES: u64 = 64;
+
+impl From<HipCall> for HipCallAfterAncestor {
+    fn from(call: HipCall) -> Self {
+        let HipCall { operation, internal, external, start, end, thread } = call;
+        Self { operation, internal, external, start, end, thread }
+    }
+}

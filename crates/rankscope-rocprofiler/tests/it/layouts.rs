@@ -1,0 +1,51 @@
+//! Where fields lie, beside what the compiler says of declarations in the shape of rocprofiler-sdk 1.0's: numbers that were printed once by
+//! a program with `offsetof`.
+
+/// Record of ours, the field, its offset, its bytes.
+const TABLE: [(&str, &str, usize, usize); 35] = [
+    ("RecordStart", "size", 0, 8),
+    ("RecordStart", "kind", 8, 4),
+    ("Dispatch", "internal", 16, 8),
+    ("Dispatch", "external", 24, 8),
+    ("Dispatch", "start", 40, 8),
+    ("Dispatch", "end", 48, 8),
+    ("Dispatch", "agent", 64, 8),
+    ("Dispatch", "queue", 72, 8),
+    ("Dispatch", "kernel", 80, 8),
+    ("Copy", "direction", 12, 4),
+    ("Copy", "internal", 16, 8),
+    ("Copy", "external", 24, 8),
+    ("Copy", "start", 40, 8),
+    ("Copy", "end", 48, 8),
+    ("Copy", "to_agent", 56, 8),
+    ("Copy", "from_agent", 64, 8),
+    ("HipCall", "operation", 12, 4),
+    ("HipCall", "internal", 16, 8),
+    ("HipCall", "external", 24, 8),
+    ("HipCall", "start", 32, 8),
+    ("HipCall", "end", 40, 8),
+    ("HipCall", "thread", 48, 8),
+    ("HipCallAfterAncestor", "operation", 12, 4),
+    ("HipCallAfterAncestor", "internal", 16, 8),
+    ("HipCallAfterAncestor", "external", 24, 8),
+    ("HipCallAfterAncestor", "start", 40, 8),
+    ("HipCallAfterAncestor", "end", 48, 8),
+    ("HipCallAfterAncestor", "thread", 56, 8),
+    ("Agent", "size", 0, 8),
+    ("Agent", "id", 8, 8),
+    ("Agent", "sort", 16, 4),
+    ("Agent", "location", 108, 4),
+    ("Agent", "domain", 112, 4),
+    ("Agent", "product_name", 264, 8),
+    ("Agent", "number", 288, 4),
+];
+
+#[test]
+fn fields_lie_where_rocprofiler_puts_them() {
+    let layouts = rankscope_rocprofiler::abi::layouts();
+    let ours: Vec<(&str, &str, usize, usize)> = layouts
+        .iter()
+        .flat_map(|(record, fields)| fields.iter().map(|(field, at, bytes)| (*record, *field, *at, *bytes)))
+        .collect();
+    assert_eq!(ours, TABLE);
+}
