@@ -4,6 +4,7 @@ mod job;
 mod nccl;
 mod pjrt;
 mod profiled;
+mod rocm;
 mod summary;
 
 use crate::exit::ExitCode;
@@ -66,6 +67,10 @@ pub(crate) struct Args {
     /// NCCL_PROFILER_PLUGIN names is called, too
     #[arg(long)]
     nccl: bool,
+    /// Have ROCm load a tool by which programs that record themselves with rankscope-rocprofiler have the work of AMD's GPUs, also where
+    /// they call HIP before their session begins. Tools that ROCP_TOOL_LIBRARIES names are loaded, too
+    #[arg(long)]
+    rocm: bool,
     /// Sample counters of every node beside the job, so many times a second [default: 10, from 1 to 100]: processors, memory, network, sensors, and
     /// GPUs through NVML. The timeline shows them
     #[arg(long, value_name = "HZ", num_args = 0..=1, require_equals = true, default_missing_value = "10", hide_default_value = true)]
@@ -144,13 +149,16 @@ fn request(args: Args) -> Result<Request> {
 
 /// What the job is told beside the run.
 fn environment(args: &Args) -> Result<BTreeMap<String, String>> {
-    if !args.nccl && args.job.no_hooks {
+    if !args.nccl && !args.rocm && args.job.no_hooks {
         return Ok(BTreeMap::new());
     }
     let program = std::env::current_exe().context("where this program lies is not known")?;
     let mut variables = if args.nccl { nccl_variables(&program) } else { BTreeMap::new() };
     if !args.job.no_hooks {
         variables.extend(pjrt::told(&program, std::env::var_os(pjrt::LIBRARY).is_some()));
+    }
+    if args.rocm {
+        variables.extend(rocm_variable(&program));
     }
     Ok(variables)
 }
@@ -165,10 +173,24 @@ fn nccl_variables(program: &Path) -> BTreeMap<String, String> {
     variables
 }
 
+/// What the job is told for ROCm's tools; what the user should know of it is said.
+fn rocm_variable(program: &Path) -> Option<(String, String)> {
+    let chosen = std::env::var_os(rocm::TOOLS).map(|chosen| chosen.to_string_lossy().into_owned());
+    let (variable, line) = rocm::told(program, chosen.as_deref());
+    if let Some(line) = line {
+        output::remark(&format!("rankscope: {line}"));
+    }
+    variable
+}
+
 /// The library `file`, in the folder of the binary `program` or in the one of libraries next to that.
 fn beside(program: &Path, file: &str) -> Option<PathBuf> {
     let folder = program.parent()?;
     [folder.join(file), folder.join("../lib").join(file)].into_iter().find(|path| path.is_file())
+}
+
+fn same_file(a: &Path, b: &Path) -> bool {
+    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
 /// Says on stderr what is worth a line, and at the end what became of the run.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::beside;
+use super::{beside, same_file};
 
 /// The plugin's file, which lies beside the binary.
 const FILE: &str = "librankscope_nccl.so";
@@ -36,10 +36,6 @@ pub(super) fn told(program: &Path, chosen: Option<&str>) -> Told {
             (variables, Some(format!("{PLUGIN} names {chosen}: it is called through the one that records collectives")))
         }
     }
-}
-
-fn same_file(a: &Path, b: &Path) -> bool {
-    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
 #[cfg(test)]
