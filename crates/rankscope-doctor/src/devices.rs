@@ -48,6 +48,8 @@ impl Default for Devices {
 pub fn look_at_devices() -> Devices {
     let sys = env::var_os("RANKSCOPE_SYS").map_or_else(|| PathBuf::from("/sys"), PathBuf::from);
     let amd_cards = amd_cards(&sys.join("class/drm"));
+    let rocprofiler = rocprofiler_files();
+    let rocprofiler: Vec<&CStr> = rocprofiler.iter().map(CString::as_c_str).collect();
     let rocm_smi = match amd_cards {
         0 => Err("not looked for without a GPU of AMD's".to_owned()),
         _ => {
@@ -62,7 +64,7 @@ pub fn look_at_devices() -> Devices {
             &[c"libamdhip64.so.7", c"libamdhip64.so.6", c"libamdhip64.so"],
             c"hipInit",
             c"hipGetDeviceCount",
-            &[c"librocprofiler-sdk.so.1", c"librocprofiler-sdk.so.0", c"librocprofiler-sdk.so"],
+            &rocprofiler,
         ),
         // Its first function takes nothing, and does not look at what it is given.
         nvml: open(&[c"libnvidia-ml.so.1"]).and_then(|nvml| counted(nvml, c"nvmlInit_v2", c"nvmlDeviceGetCount_v2")),
@@ -73,13 +75,25 @@ pub fn look_at_devices() -> Devices {
 
 /// Where counters look for ROCm SMI.
 fn rocm_smi_files() -> Vec<CString> {
+    let names = [".7", ".6", ".5", ".1", ""].map(|version| format!("librocm_smi64.so{version}"));
+    rocm_files("RANKSCOPE_ROCM_SMI_LIBRARY", &["librocm_smi64.so".to_owned()], &names)
+}
+
+/// Where programs that record themselves look for rocprofiler-sdk, of which 1.x is read.
+fn rocprofiler_files() -> Vec<CString> {
+    let names = [".1", ""].map(|version| format!("librocprofiler-sdk.so{version}"));
+    rocm_files("RANKSCOPE_ROCPROFILER_LIBRARY", &names, &names)
+}
+
+/// The file that a variable names; else those of ROCm's folder, and what the loader knows by these names.
+fn rocm_files(variable: &str, in_folder: &[String], by_name: &[String]) -> Vec<CString> {
     let file = |path: PathBuf| CString::new(path.as_os_str().as_bytes()).ok();
-    if let Some(named) = env::var_os("RANKSCOPE_ROCM_SMI_LIBRARY") {
+    if let Some(named) = env::var_os(variable) {
         return file(named.into()).into_iter().collect();
     }
     let rocm = env::var_os("ROCM_PATH").map_or_else(|| PathBuf::from("/opt/rocm"), PathBuf::from);
-    let versions = [".7", ".6", ".5", ".1", ""].map(|version| PathBuf::from(format!("librocm_smi64.so{version}")));
-    [rocm.join("lib/librocm_smi64.so")].into_iter().chain(versions).filter_map(file).collect()
+    let installed = in_folder.iter().map(|name| rocm.join("lib").join(name));
+    installed.chain(by_name.iter().map(PathBuf::from)).filter_map(file).collect()
 }
 
 /// Those among the kernel's cards that are AMD's.

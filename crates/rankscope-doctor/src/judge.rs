@@ -109,17 +109,33 @@ fn device(seen: &Examination, topic: DoctorTopic) -> DoctorFinding {
         (Err(why), _) => found(topic, Absent, format!("No driver of {vendor}'s devices: {why}.")),
         (Ok(0), _) => found(topic, Absent, format!("The driver of {vendor}'s devices has no device.")),
         (Ok(count), Ok(())) => {
-            found(topic, Ready, format!("{count} {vendor} {}, and {profiler} is there.", plural(*count, "device")))
+            let says = format!("{count} {vendor} {}, and {profiler} is there.", plural(*count, "device"));
+            if topic == DoctorTopic::Rocm { rocm(seen, says) } else { found(topic, Ready, says) }
         }
         (Ok(count), Err(why)) => {
             let says = format!("{count} {vendor} {}, and {profiler} cannot be loaded: {why}.", plural(*count, "device"));
             let remedy = match topic {
-                DoctorTopic::Rocm => "install rocprofiler-sdk, or add its folder to LD_LIBRARY_PATH",
+                DoctorTopic::Rocm => "install rocprofiler-sdk of ROCm 7, or name its file in RANKSCOPE_ROCPROFILER_LIBRARY",
                 _ => "pip install nvidia-cuda-cupti, or add CUDA's extras/CUPTI/lib64 to LD_LIBRARY_PATH",
             };
             with(found(topic, Limited, says), remedy, "")
         }
     }
+}
+
+/// rocprofiler is there, which is to be configured before HIP is up: by the program that records itself, or by a tool that ROCm loads.
+fn rocm(seen: &Examination, mut says: String) -> DoctorFinding {
+    if let Some(tools) = seen.variables.get("ROCP_TOOL_LIBRARIES") {
+        says += &format!(" ROCP_TOOL_LIBRARIES names {tools}.");
+    }
+    let remedy = match &seen.rocm_tool {
+        Some(_) => "rankscope run --rocm -- CMD, for programs that call HIP before they record themselves",
+        None => {
+            says += " The tool for programs that call HIP before they record themselves does not lie beside this program.";
+            "cargo build --release -p rankscope-rocprofiler, and copy librankscope_rocprofiler.so beside it"
+        }
+    };
+    with(found(DoctorTopic::Rocm, Ready, says), remedy, "")
 }
 
 /// What `rankscope run --counters` can sample.
@@ -378,6 +394,22 @@ mod tests {
         // The process that asked was ended by a library.
         let ended = Examination { devices: Err("it ended with signal: 11".to_owned()), ..Examination::default() };
         assert!(told(&ended, DoctorTopic::Rocm).says.contains("signal: 11"));
+    }
+
+    #[test]
+    fn rocm_is_told_with_the_tool_that_lies_beside_the_program() {
+        let of = |rocm_tool: Option<PathBuf>, tools: Option<&str>| {
+            let rocm = Device { devices: Ok(8), profiler: Ok(()) };
+            let variables = tools.map(|tools| ("ROCP_TOOL_LIBRARIES".to_owned(), tools.to_owned())).into_iter().collect();
+            let devices = Ok(Devices { rocm, ..Devices::default() });
+            told(&Examination { devices, rocm_tool, variables, ..Examination::default() }, DoctorTopic::Rocm)
+        };
+        let with_it = of(Some("/opt/librankscope_rocprofiler.so".into()), Some("/a/tool.so"));
+        assert_eq!(with_it.says, "8 AMD devices, and rocprofiler-sdk is there. ROCP_TOOL_LIBRARIES names /a/tool.so.");
+        assert!(with_it.standing == Ready && with_it.remedy.unwrap().starts_with("rankscope run --rocm"));
+        let without = of(None, None);
+        assert!(without.standing == Ready && without.says.ends_with("does not lie beside this program."), "{without:?}");
+        assert!(without.remedy.unwrap().contains("cargo build --release -p rankscope-rocprofiler"));
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub struct Examination {
     pub nccl_plugin: Option<PathBuf>,
     /// The profiler that JAX may be handed, beside the program.
     pub pjrt_profiler: Option<PathBuf>,
+    /// The tool that ROCm is to load, beside the program.
+    pub rocm_tool: Option<PathBuf>,
     /// The engine of `rankscope query`, beside the program or on the path.
     pub sql_engine: Option<PathBuf>,
     /// The Python that `python3` starts; why there is none.
@@ -67,6 +69,7 @@ impl Default for Examination {
             cycles: Err(unknown()),
             nccl_plugin: None,
             pjrt_profiler: None,
+            rocm_tool: None,
             sql_engine: None,
             python: Err(unknown()),
             py_spy: None,
@@ -82,10 +85,11 @@ impl Default for Examination {
 }
 
 /// Variables that others of a job go by.
-pub(crate) const VARIABLES: [&str; 8] = [
+pub(crate) const VARIABLES: [&str; 9] = [
     "NCCL_PROFILER_PLUGIN",
     "NCCL_RAS_ENABLE",
     "KINETO_USE_DAEMON",
+    "ROCP_TOOL_LIBRARIES",
     "TORCH_FR_BUFFER_SIZE",
     "TORCH_NCCL_TRACE_BUFFER_SIZE",
     "TORCH_FR_DUMP_TEMP_FILE",
@@ -101,6 +105,9 @@ const PLUGIN: &str = "librankscope_nccl.so";
 
 /// The file of JAX's profiler.
 const PROFILER: &str = "librankscope_pjrt.so";
+
+/// ROCm's.
+const TOOL: &str = "librankscope_rocprofiler.so";
 
 /// The engine's.
 const ENGINE: &str = "rankscope-sql";
@@ -122,6 +129,7 @@ pub fn examine(devices: &mut Command) -> Examination {
         cycles: cycles(),
         nccl_plugin: library(PLUGIN),
         pjrt_profiler: library(PROFILER),
+        rocm_tool: library(TOOL),
         sql_engine: beside(ENGINE).or_else(|| on_path(ENGINE)),
         python: python::ask(),
         py_spy: py_spy(),
