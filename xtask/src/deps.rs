@@ -276,6 +276,8 @@ const DEV_EDGES: &[Edge] = &[
     ("rankscope-cupti", "rankscope-formats", "tests read the recordings back"),
     ("rankscope-cupti", "rankscope-trace", "and look at what is in them"),
     ("rankscope-rocprofiler", "rankscope-formats", "tests read the recordings back"),
+    ("rankscope-rocprofiler", "rankscope-job", "tests ask for a report"),
+    ("rankscope-rocprofiler", "rankscope-pipeline", "and have it made of what was recorded"),
     ("rankscope-rocprofiler", "rankscope-trace", "and look at what is in them"),
     ("rankscope-collectives", "rankscope-formats", "tests read the testkit's files"),
     ("rankscope-align", "rankscope-formats", "tests read the testkit's files"),

@@ -70,3 +70,7 @@ pub use source::Rocprofiler;
 
 /// How it goes with a [`Rocprofiler`], to be looked at from anywhere and at any time.
 pub type RocprofilerState = rankscope_devices::SourceState<Absent, Counts>;
+
+pub mod guide {
+    #![doc = include_str!("../guide/rocm.md")]
+}

@@ -9,6 +9,7 @@ mod absences;
 mod damage;
 mod layouts;
 mod part;
+mod reported;
 mod sessions;
 mod stage;
 mod tools;
