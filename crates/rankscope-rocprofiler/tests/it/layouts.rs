@@ -1,5 +1,5 @@
-//! Where fields lie, beside what the compiler says of declarations in the shape of rocprofiler-sdk 1.0's: numbers that were printed once by
-//! a program with `offsetof`.
+//! Where fields lie, beside what a C compiler said, once, of the declarations that the library in C of these tests has in the shape of
+//! rocprofiler-sdk 1.x's. AMD's own headers were read, not compiled.
 
 /// Record of ours, the field, its offset, its bytes.
 const TABLE: [(&str, &str, usize, usize); 35] = [
