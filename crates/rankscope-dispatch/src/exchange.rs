@@ -11,6 +11,7 @@ mod direction;
 mod fault;
 mod outline;
 mod parts;
+mod pass;
 mod planes;
 mod split;
 mod validate;
@@ -24,6 +25,7 @@ use crate::Traffic;
 
 pub use direction::{Contexts, Direction};
 pub use fault::{ExchangeFault, Step, Way, Written};
+pub use pass::Pass;
 pub use volume::ContextTokens;
 
 /// One all-to-all of a whole job: fused messages and the copies that pack and unpack them.

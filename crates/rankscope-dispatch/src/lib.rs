@@ -60,7 +60,7 @@ pub use assignment::{Assignment, HeadGroups};
 pub use batch::{Batch, Shard, causal_cells};
 pub use error::{Capped, Error};
 pub use exchange::{
-    ContextTokens, Contexts, Direction, Exchange, ExchangeFault, Join, Message, RankExchange, RowCopy, RowSum, Step,
+    ContextTokens, Contexts, Direction, Exchange, ExchangeFault, Join, Message, Pass, RankExchange, RowCopy, RowSum, Step,
     TensorName, TensorRows, Way, Written,
 };
 pub use orchestrate::orchestrate_simulate;

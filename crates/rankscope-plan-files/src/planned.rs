@@ -7,9 +7,9 @@ use std::time::Duration;
 use rankscope_dispatch::cost::Work;
 use rankscope_dispatch::planner::bounded::{Explanation, Limits, Options, loads, max_over_mean};
 use rankscope_dispatch::planner::{Goal, HeadPlan, Remote, by_heads, cell_limits, choose, exact_raising, gap, lower_bound};
-use rankscope_dispatch::{Batch, HeadGroups};
+use rankscope_dispatch::{Batch, HeadGroups, Pass};
 use rankscope_time::Span;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 pub use self::split_kv::SplitKv;
 
@@ -37,7 +37,10 @@ pub struct Answer {
     pub max_over_mean: f64,
     /// The same of the layout.
     pub max_over_mean_before: f64,
-    /// Forward, per layer.
+    /// Which pass it is a plan for; the forward one unless it says so.
+    #[serde(skip_serializing_if = "is_forward", serialize_with = "by_name")]
+    pub pass: Pass,
+    /// Of the pass, per layer.
     pub bytes: u64,
     /// Of it, what the layout alone makes necessary.
     pub layout_bytes: u64,
@@ -68,6 +71,9 @@ pub struct Answer {
     /// A layer's forward pass, attention and exchanges one after the other, if a network was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forward_ns: Option<i64>,
+    /// The same of a backward pass, where the plan is for one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backward_ns: Option<i64>,
     /// Why runs moved, if that was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moves: Option<Vec<Move>>,
@@ -273,10 +279,14 @@ impl Answer {
         Self { placement, ..self }
     }
 
-    /// With what a layer's forward pass takes.
+    /// Of a plan for `pass`, and with what a layer's takes, where that is known.
     #[must_use]
-    pub fn taking(self, forward: Option<Span>) -> Self {
-        Self { forward_ns: forward.map(Span::as_nanos), ..self }
+    pub fn of_pass(self, pass: Pass, takes: Option<Span>) -> Self {
+        let ns = takes.map(Span::as_nanos);
+        match pass {
+            Pass::Forward => Self { pass, forward_ns: ns, ..self },
+            Pass::Backward => Self { pass, backward_ns: ns, ..self },
+        }
     }
 
     /// With what splitting keys and values would move.
@@ -333,11 +343,21 @@ impl Answer {
             limits: if planner.keeps_limits() { kept } else { limits.target },
             moves: None,
             split_kv: None,
+            pass: Pass::Forward,
             forward_ns: None,
+            backward_ns: None,
             elapsed_us: elapsed.as_nanos() as f64 / 1e3,
             shards: plan.documents().map(rows).collect(),
         })
     }
+}
+
+fn is_forward(pass: &Pass) -> bool {
+    *pass == Pass::Forward
+}
+
+fn by_name<S: Serializer>(pass: &Pass, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(pass.as_str())
 }
 
 fn rows(document: &[rankscope_dispatch::Shard]) -> Vec<[u32; 4]> {

@@ -49,6 +49,7 @@ def plan(
     split_kv: bool = False,
     heads: int | None = None,
     head_groups: int = 1,
+    backward: bool = False,
 ) -> Plan:
     """Decides which rank computes which piece of attention.
 
@@ -68,6 +69,9 @@ def plan(
     With `network`, one of the known ones or a file, the plan is for the shortest forward pass there, by the model of `predict`, instead of for
     the fewest bytes; `attention_tflops` is the speed of attention kernels.
 
+    With `backward` the plan is for a backward pass by itself, which keeps nothing of the forward one, so that all it needs is sent again: its
+    bytes and times are those of that pass. For the fewest bytes both passes have the same plan; for the shortest time they may not.
+
     With `split_kv` several ranks share the keys of the same queries where that moves less, and their outputs are merged by the
     log-sum-exps of `heads` heads (one for every 128 elements of a query row if not given). With `head_groups` ranks may compute a document
     for some of its heads: as many groups as there are key heads at most, and both kinds of rows divide by it.
@@ -80,6 +84,8 @@ def plan(
     ensure_whole(hidden_q=hidden_q, hidden_kv=hidden_kv, element_bytes=element_bytes, heads=heads, head_groups=head_groups)
     caps = {"cap_send_bytes": cap_send_bytes, "cap_receive_bytes": cap_receive_bytes, "cap_buffer_bytes": cap_buffer_bytes}
     ensure_whole(PlanError, BITS_64, **caps)
+    if backward and (split_kv or any(cap is not None for cap in caps.values())):
+        raise PlanError("`backward`: split_kv and caps are of forward passes")
     rows = (hidden_q, hidden_kv, 0, element_bytes)
     if shards is not None:
         if documents is not None or cu_seqlens is not None:
@@ -100,6 +106,7 @@ def plan(
         "network": None if network is None else _network(network),
         "attention_tflops": attention_tflops,
         "head_groups": head_groups,
+        "backward": bool(backward),
         "split_heads": (heads or max(hidden_q // 128, 1)) if split_kv else None,
     }
     return Plan(laid_out.planned(settings))
@@ -215,9 +222,19 @@ class Plan:
         """Whether the metadata that follow have every property of a plan: `rankscope dispatch check`. `violations` is empty if so."""
         return dict(json.loads(self._native.check()))
 
-    def predict(self, network: str | os.PathLike[str] = "h100-ib400") -> dict[str, Any]:
-        """How long the exchanges take on a network, one of the known ones or a file: `rankscope dispatch predict`."""
-        return dict(json.loads(self._native.predict(*_network(network))))
+    def predict(
+        self,
+        network: str | os.PathLike[str] = "h100-ib400",
+        *,
+        only: Literal["forward", "backward"] | None = None,
+    ) -> dict[str, Any]:
+        """How long the exchanges take on a network, one of the known ones or a file: `rankscope dispatch predict`.
+
+        They are those of a layer whose backward pass keeps what the forward one had, or `only` those of one pass, of which a backward one
+        sends everything again.
+        """
+        name, content = _network(network)
+        return dict(json.loads(self._native.predict(name, content, only)))
 
     def simulate(
         self,

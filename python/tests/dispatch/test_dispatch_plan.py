@@ -38,6 +38,8 @@ def planned_by_command(tmp_path, documents, *words):
         (["--hidden-q", "8192", "--element-bytes", "4"], {"hidden_q": 8192, "element_bytes": 4}),
         (["--search-steps", "0"], {"search_steps": 0}),
         (["--layout", "choose"], {"layout": "choose"}),
+        (["--pass", "backward"], {"backward": True}),
+        (["--pass", "backward", "--network", "ethernet-100"], {"backward": True, "network": "ethernet-100"}),
         (["--layout", "choose", "--planner", "greedy"], {"layout": "choose", "planner": "greedy"}),
         (["--layout", "choose", "--tokens-per-rank", "20000"], {"layout": "choose", "tokens_per_rank": 20_000}),
         (["--network", "h100-ib400"], {"network": "h100-ib400"}),
@@ -244,6 +246,9 @@ def test_predictions_and_exports_are_those_of_the_command(tmp_path):
     for network in ("h100-ib400", "ethernet-100"):
         _, printed, _ = command("predict", path, "--network", network, "--format", "json")
         assert plan.predict(network) == json.loads(printed)
+        for only in ("forward", "backward"):
+            _, printed, _ = command("predict", path, "--network", network, "--pass", only, "--format", "json")
+            assert plan.predict(network, only=only) == json.loads(printed)
     for form in ("alltoallv", "nccl", "puts", "cu-seqlens"):
         _, printed, _ = command("export", path, "--as", form, "--rank", 1, "--direction", "backward")
         assert plan.export(form, rank=1, direction="backward") == json.loads(printed)

@@ -4,7 +4,7 @@ use rankscope_dispatch::events::Machine;
 use rankscope_dispatch::network::Preset;
 use rankscope_dispatch::planner::bounded::{Options, bounded};
 use rankscope_dispatch::planner::{Goal, Pace, Prices, Remote, place_evenly};
-use rankscope_dispatch::{Batch, Error, Rows};
+use rankscope_dispatch::{Batch, Error, Pass, Rows};
 use serde_json::{Value, json};
 
 use crate::layouts::mixes;
@@ -26,10 +26,10 @@ pub(crate) fn cases() -> Result<Vec<Value>, Error> {
 fn case(preset: &str, name: &str, layout: &Batch) -> Result<Value, Error> {
     let options = Options::new(0.2, Prices::of(&ROWS));
     let network = Preset::of_name(preset).expect("one of the presets").network();
-    let pace = Pace { network: &network, machine: &Machine::H100, rows: &ROWS };
+    let pace = Pace { pass: Pass::Forward, network: &network, machine: &Machine::H100, rows: &ROWS };
     let figures = |plan: &Batch| {
         Ok::<_, Error>([
-            pace.forward(plan, &options)?.as_nanos() as f64 / 1e6,
+            pace.takes(plan, &options)?.as_nanos() as f64 / 1e6,
             Remote::of(plan).bytes(options.prices) as f64 / 1e9,
         ])
     };

@@ -4,7 +4,7 @@ use rankscope_time::Span;
 
 use super::cost::Machine;
 use super::work::{LayerWork, Microbatch, Transfer};
-use crate::{Assignment, Direction, Error, Rows};
+use crate::{Assignment, Direction, Error, Pass, Rows};
 
 impl Microbatch {
     /// What `plan` takes in one layer. Gradients take twice the dense work of the forward pass and, because attention is computed
@@ -28,7 +28,7 @@ impl Microbatch {
             true => Some(LayerWork {
                 before: scaled(&after, 4),
                 there: transfer(Direction::OutputGradient)?,
-                attention: scaled(&attention, 5),
+                attention: scaled(&attention, Pass::Backward.attention_halves()),
                 back: transfer(Direction::Backward)?,
                 after: scaled(&before, 4),
             }),

@@ -1,4 +1,4 @@
-//! What a plan is made for: the fewest bytes, or the shortest forward pass on a machine and a network.
+//! What a plan is made for: the fewest bytes, or the shortest pass on a machine and a network.
 //!
 //! They are not the same. A rank that sends much more than others holds all of them up, a message within a node costs a part of
 //! one between nodes, and bytes that a looser balance saves may cost less than the attention that everybody waits for. For the
@@ -13,20 +13,22 @@ use super::bounded::{Limits, Nodes, Options, bounded, bounded_near, loads, slowe
 use crate::cost::Work;
 use crate::events::Machine;
 use crate::network::Network;
-use crate::{Batch, Direction, Error, Exchange, Rows};
+use crate::{Batch, Error, Exchange, Pass, Rows};
 
 /// What is to be least.
 #[derive(Clone, Copy, Debug)]
 pub enum Goal<'a> {
     /// Bytes between ranks.
     FewestBytes,
-    /// Time of a layer's forward pass.
+    /// Time of a layer's pass.
     ShortestTime(Pace<'a>),
 }
 
-/// What a forward pass runs on.
+/// A pass, and what it runs on.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace<'a> {
+    /// Which one.
+    pub pass: Pass,
     /// Between ranks.
     pub network: &'a Network,
     /// A rank of weight 1. With a table of times attention takes what that says.
@@ -36,18 +38,19 @@ pub struct Pace<'a> {
 }
 
 impl Pace<'_> {
-    /// A layer's attention and its two exchanges, one after the other: queries, keys and values out, outputs back.
+    /// A layer's attention and the two exchanges of the pass, one after the other.
     ///
     /// # Errors
     /// [`Error::Overflow`]; [`Error::BadNetwork`].
-    pub fn forward(&self, plan: &Batch, options: &Options) -> Result<Span, Error> {
+    pub fn takes(&self, plan: &Batch, options: &Options) -> Result<Span, Error> {
         let (work, weights) = (loads(plan, &options.work)?, &options.weights);
         let attention = match options.work {
             Work::Cells => self.machine.attention(plan, self.rows)?.iter().map(|span| span.as_nanos() as u64).collect(),
             Work::Time(_) => work,
         };
-        let mut time = Span::from_nanos(slowest(&attention, weights).min(i64::MAX as f64) as i64);
-        for direction in [Direction::Forward, Direction::Output] {
+        let slowest_ns = slowest(&attention, weights) * self.pass.attention_halves() as f64 / 2.0;
+        let mut time = Span::from_nanos(slowest_ns.min(i64::MAX as f64) as i64);
+        for direction in self.pass.exchanges() {
             time = time + self.network.predict(&Exchange::new(plan, self.rows, direction)?.traffic())?.total;
         }
         Ok(time)
@@ -61,7 +64,7 @@ impl Goal<'_> {
     /// Plans the documents of `layout`, where they lie.
     ///
     /// # Errors
-    /// Those of [`bounded`], when no way that was tried leads to a plan; those of [`Pace::forward`].
+    /// Those of [`bounded`], when no way that was tried leads to a plan; those of [`Pace::takes`].
     pub fn plan(&self, layout: &Batch, options: &Options) -> Result<Batch, Error> {
         let Self::ShortestTime(pace) = self else { return bounded(layout, options) };
         // Figures that mean nothing are refused as they are, before others take their place.
@@ -102,7 +105,7 @@ impl Goal<'_> {
     pub(super) fn rating(&self, plan: &Batch, options: &Options) -> Result<Rating, Error> {
         let time = match self {
             Self::FewestBytes => Span::ZERO,
-            Self::ShortestTime(pace) => pace.forward(plan, options)?,
+            Self::ShortestTime(pace) => pace.takes(plan, options)?,
         };
         Ok((time, Remote::of(plan).bytes(options.prices)))
     }

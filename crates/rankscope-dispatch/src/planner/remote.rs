@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::{Batch, Rows};
+use crate::{Batch, Pass, Rows};
 
 /// Tokens whose rows cross between ranks in the forward pass of one layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,6 +32,20 @@ impl Prices {
         Self {
             query: rows.bytes(u64::from(rows.hidden_q)).saturating_mul(2).saturating_add(rows.bytes(u64::from(rows.lse))),
             key: rows.bytes(u64::from(rows.hidden_kv)).saturating_mul(2),
+        }
+    }
+
+    /// The same of a pass: a backward one that sends everything again has three rows out and one back for each query, and two out and two
+    /// back for each key.
+    #[must_use]
+    pub fn of_pass(rows: &Rows, pass: Pass) -> Self {
+        let Self { query, key } = Self::of(rows);
+        match pass {
+            Pass::Forward => Self { query, key },
+            Pass::Backward => Self {
+                query: query.saturating_add(rows.bytes(u64::from(rows.hidden_q)).saturating_mul(2)),
+                key: key.saturating_mul(2),
+            },
         }
     }
 }

@@ -7,7 +7,7 @@ use rankscope_dispatch::events::Machine;
 use rankscope_dispatch::network::Preset;
 use rankscope_dispatch::planner::bounded::{Limits, Options, bounded};
 use rankscope_dispatch::planner::{Goal, Pace, Prices, Remote, SPARE_PARTS, choose, place_evenly, place_on_ranks};
-use rankscope_dispatch::{Batch, Rows};
+use rankscope_dispatch::{Batch, Pass, Rows};
 
 fn options(eps: f64) -> Options {
     Options { search_steps: Some(8), ..Options::new(eps, Prices::of(&Rows::LLAMA_8B)) }
@@ -46,13 +46,13 @@ proptest! {
     fn what_is_allowed_never_makes_a_forward_pass_longer(lengths in lengths(), ranks in 1_u32..18) {
         let network = Preset::of_name("h100-ib400").expect("a preset").network();
         let (rows, machine) = (Rows::LLAMA_8B, Machine::H100);
-        let pace = Pace { network: &network, machine: &machine, rows: &rows };
+        let pace = Pace { pass: Pass::Forward, network: &network, machine: &machine, rows: &rows };
         let layout = place_evenly(&lengths, ranks)?;
         let mut before = None;
         for eps in [0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.5] {
             let plan = Goal::ShortestTime(pace).plan(&layout, &options(eps))?;
-            let time = pace.forward(&plan, &options(eps))?;
-            let fewest = pace.forward(&bounded(&layout, &options(eps))?, &options(eps))?;
+            let time = pace.takes(&plan, &options(eps))?;
+            let fewest = pace.takes(&bounded(&layout, &options(eps))?, &options(eps))?;
             prop_assert!(eps == 0.03 || time <= fewest, "{time:?} where the fewest bytes take {fewest:?}");
             prop_assert!(before.is_none_or(|before| time <= before), "{time:?} with {eps} and {before:?} with less");
             let promised = Limits::new(&layout, &Work::Cells, eps, &[])?.promised;
@@ -61,9 +61,34 @@ proptest! {
         }
         let chosen = |eps| {
             let chosen = choose(&layout, None, &options(eps), Goal::ShortestTime(pace)).expect("a layout");
-            pace.forward(&chosen.plan, &options(eps)).expect("a time")
+            pace.takes(&chosen.plan, &options(eps)).expect("a time")
         };
         prop_assert!(chosen(0.2) <= chosen(0.02) && Some(chosen(0.5)) <= before);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_plan_for_a_pass_is_no_slower_in_it_than_one_for_the_other(lengths in lengths(), ranks in 1_u32..18, eps in 0.0..0.3_f64) {
+        let network = Preset::of_name("ethernet-100").expect("a preset").network();
+        let (rows, machine) = (Rows { lse: 0, ..Rows::LLAMA_8B }, Machine::H100);
+        let layout = place_evenly(&lengths, ranks)?;
+        let pace = |pass| Pace { pass, network: &network, machine: &machine, rows: &rows };
+        let options = |pass| Options { prices: Prices::of_pass(&rows, pass), ..options(eps) };
+        let plan = |pass| Goal::ShortestTime(pace(pass)).plan(&layout, &options(pass)).expect("a plan");
+        let plans = [Pass::Forward, Pass::Backward].map(plan);
+        for (at, pass) in [Pass::Forward, Pass::Backward].into_iter().enumerate() {
+            let [own, other] = [at, 1 - at].map(|at| pace(pass).takes(&plans[at], &options(pass)).expect("a time"));
+            prop_assert!(own <= other, "{pass:?}: {own:?}, and {other:?} by the other's plan");
+            // Attention and two exchanges, and nothing else.
+            let exchanges = network.predict_exchanges(&plans[at], &rows, &pass.exchanges())?;
+            let sent: i64 = exchanges.iter().map(|one| one.prediction.total.as_nanos()).sum();
+            let slowest = machine.attention(&plans[at], &rows)?.into_iter().max().unwrap_or_default().as_nanos();
+            let attention = if pass == Pass::Forward { slowest } else { slowest * 5 / 2 };
+            prop_assert!((own.as_nanos() - sent - attention).abs() <= 1);
+        }
     }
 }
 
@@ -77,7 +102,7 @@ fn for_time_work_is_given_away_within_a_node() {
     lists[13].push(512);
     let layout = place_on_ranks(&lists).expect("ranks");
     let network = Preset::of_name("ethernet-100").expect("a preset").network();
-    let pace = Pace { network: &network, machine: &Machine::H100, rows: &Rows::LLAMA_8B };
+    let pace = Pace { pass: Pass::Forward, network: &network, machine: &Machine::H100, rows: &Rows::LLAMA_8B };
     let receivers = |plan: &Batch| -> Vec<u32> {
         let moved = plan.shards().iter().filter(|shard| shard.linear != shard.attention);
         moved.map(|shard| shard.attention.0).collect()

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use rankscope_dispatch::cost::{TimeTable, Work};
 use rankscope_dispatch::planner::bounded::{Caps, Limits, Options, bounded, explain, loads};
 use rankscope_dispatch::planner::{Prices, Remote, cell_limits, lower_bound, place_in_order, place_on_ranks};
-use rankscope_dispatch::{Batch, Direction, Error, Exchange, Rows};
+use rankscope_dispatch::{Batch, Direction, Error, Exchange, Pass, Rows};
 use rankscope_time::Rank;
 
 use crate::received::received;
@@ -115,9 +115,8 @@ proptest! {
             let crossing = |direction| Exchange::new(&plan, &rows, direction).expect("an exchange").traffic().remote_bytes();
             directions.map(crossing).iter().sum::<u64>()
         };
-        prop_assert_eq!(bytes([Direction::Resend, Direction::Backward]), 2 * bytes([Direction::Forward, Direction::Output]));
-        let Prices { query, key } = prices();
-        let backward = Options { prices: Prices { query: 2 * query, key: 2 * key }, ..options(eps) };
+        prop_assert_eq!(bytes(Pass::Backward.exchanges()), 2 * bytes(Pass::Forward.exchanges()));
+        let backward = Options { prices: Prices::of_pass(&rows, Pass::Backward), ..options(eps) };
         prop_assert_eq!(bounded(&layout, &backward).expect("a plan"), plan);
     }
 

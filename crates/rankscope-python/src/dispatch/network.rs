@@ -1,9 +1,9 @@
 //! What a plan takes on a network, predicted or played; the documents are those of the command.
 
 use pyo3::prelude::*;
-use rankscope_dispatch::Error;
 use rankscope_dispatch::events::{Machine, Scene, StepShape, Wire};
 use rankscope_dispatch::network::{PRESETS, Preset};
+use rankscope_dispatch::{Direction, Error};
 use rankscope_plan_files::network::{self as file, Known};
 use rankscope_plan_files::plan::Plan;
 use rankscope_plan_files::{played, predicted};
@@ -26,8 +26,9 @@ pub(super) fn known(name: &str, bytes: Option<&[u8]>) -> PyResult<Known> {
     Ok(Known { name: name.to_owned(), source: preset.source.to_owned(), network: preset.network() })
 }
 
-pub(super) fn predict(plan: &Plan, known: &Known) -> Result<String, Error> {
-    Ok(predicted::document(known, &known.network.predict_layer(&plan.assignment, &plan.rows)?).to_string())
+pub(super) fn predict(plan: &Plan, known: &Known, exchanges: &[Direction]) -> Result<String, Error> {
+    let predicted = known.network.predict_exchanges(&plan.assignment, &plan.rows, exchanges)?;
+    Ok(predicted::document(known, &predicted).to_string())
 }
 
 /// How a step is played.

@@ -10,7 +10,7 @@ use rankscope_dispatch::events::Machine;
 use rankscope_dispatch::planner::bounded::{Caps, Options, explain};
 use rankscope_dispatch::planner::split::{SplitPlan, split};
 use rankscope_dispatch::planner::{Goal, Pace, Prices, greedy, not_worse};
-use rankscope_dispatch::{Assignment, Batch, Direction, Error, HeadGroups, Rows, SplitBatch, SplitTask, binary};
+use rankscope_dispatch::{Assignment, Batch, Direction, Error, HeadGroups, Pass, Rows, SplitBatch, SplitTask, binary};
 use rankscope_plan_files::exported::{self, Form};
 use rankscope_plan_files::plan::{self as file};
 use rankscope_plan_files::planned::{Answer, Placement, Planned, Planner, SplitKv, exact};
@@ -36,8 +36,9 @@ struct Made {
     planner: Planner,
     elapsed: Duration,
     placement: Placement,
-    /// What a layer's forward pass takes, where that was the goal.
-    forward: Option<Span>,
+    /// Which pass it is for, and what a layer's takes, where that was the goal.
+    pass: Pass,
+    takes: Option<Span>,
     /// The plan with whole contexts, and the one that it became.
     split: Option<(Batch, SplitPlan)>,
 }
@@ -51,7 +52,8 @@ impl Made {
             planner: Planner::Bounded,
             elapsed: Duration::ZERO,
             placement: Placement::Given,
-            forward: None,
+            pass: Pass::Forward,
+            takes: None,
             split: None,
         }
     }
@@ -78,6 +80,8 @@ struct Settings {
     head_groups: u32,
     /// Heads of a query row, of all groups, if keys may be split.
     split_heads: Option<u32>,
+    /// The plan is for a backward pass.
+    backward: bool,
 }
 
 impl Plan {
@@ -111,7 +115,7 @@ impl Plan {
         let answer = Answer::new(layout, batch, options, rows.element_bytes, made.planner, made.elapsed)?
             .placed(made.placement)
             .of_heads(self.file.assignment.head_groups())
-            .taking(made.forward)
+            .of_pass(made.pass, made.takes)
             .explained(moves)
             .splitting(split.map(|split| SplitKv::new(&split.1, batch, options)).transpose()?);
         Ok(serde_json::to_string(&answer).expect("numbers, texts and lists of them are JSON"))
@@ -213,29 +217,31 @@ impl Plan {
             let (given, all_rows) = (self.file.assignment.layout().clone(), self.file.rows);
             let groups = HeadGroups::new(settings.head_groups).ok_or_else(|| PlanError::new_err("head_groups: at least 1"))?;
             let rows = groups.rows(&all_rows).map_err(plan)?;
-            let (options, planner, machine) = (settings.options(Prices::of(&rows)), settings.planner()?, settings.machine()?);
+            let pass = if settings.backward { Pass::Backward } else { Pass::Forward };
+            let (planner, machine) = (settings.planner()?, settings.machine()?);
+            let options = settings.options(Prices::of_pass(&rows, pass));
             let known = settings.network.as_ref().map(|(name, bytes)| network::known(name, bytes.as_deref())).transpose()?;
-            let pace = known.as_ref().map(|known| Pace { network: &known.network, machine: &machine, rows: &rows });
+            let pace = known.as_ref().map(|known| Pace { pass, network: &known.network, machine: &machine, rows: &rows });
             let goal = pace.map_or(Goal::FewestBytes, Goal::ShortestTime);
             let started = Instant::now();
             let found = if groups == HeadGroups::ONE {
                 settings.placed(planner, given, self.room, &options, goal)
             } else {
                 // Where documents lie is a matter of all heads.
-                let whole = settings.options(Prices::of(&all_rows));
+                let whole = settings.options(Prices::of_pass(&all_rows, pass));
                 let found = settings.placed(planner, given, self.room, &whole, Goal::FewestBytes).map_err(plan)?;
                 found.of_heads(groups, &options, |all| settings.plan(planner, all, &options, goal))
             };
             let Planned { layout, plan: batch, placement, .. } = found.map_err(plan)?;
             let elapsed = started.elapsed();
-            let forward = pace.map(|pace| pace.forward(&batch, &options)).transpose().map_err(plan)?;
+            let takes = pace.map(|pace| pace.takes(&batch, &options)).transpose().map_err(plan)?;
             let divided = settings.divided(&layout, &batch, &options, &rows).map_err(plan)?;
             let (assignment, rows, split) = match divided {
                 Some((split, rows)) => (Assignment::from(split.batch.clone()), rows, Some((batch, split))),
                 None => (Assignment::from(batch), rows, None),
             };
             let assignment = assignment.of_heads(groups).map_err(plan)?;
-            let made = Made { layout, options, planner, elapsed, placement, forward, split };
+            let made = Made { layout, options, planner, elapsed, placement, pass, takes, split };
             Ok(Self { file: file::Plan { assignment, rows }, room: self.room, made: Some(made) })
         })
     }
@@ -357,10 +363,18 @@ impl Plan {
     }
 
     /// The document of `rankscope dispatch predict`, on a network of this name, or the one in these bytes of a file.
-    #[pyo3(signature = (name, bytes=None))]
-    fn predict(&self, py: Python<'_>, name: &str, bytes: Option<&[u8]>) -> PyResult<String> {
+    #[pyo3(signature = (name, bytes=None, only=None))]
+    fn predict(&self, py: Python<'_>, name: &str, bytes: Option<&[u8]>, only: Option<&str>) -> PyResult<String> {
         let known = network::known(name, bytes)?;
-        py.detach(|| network::predict(&self.file, &known)).map_err(plan)
+        let exchanges = match only {
+            None => Direction::LAYER.to_vec(),
+            Some("forward") => Pass::Forward.exchanges().to_vec(),
+            Some("backward") => Pass::Backward.exchanges().to_vec(),
+            Some(other) => {
+                return Err(PlanError::new_err(format!("no pass is called {other}; there are forward and backward")));
+            }
+        };
+        py.detach(|| network::predict(&self.file, &known, &exchanges)).map_err(plan)
     }
 
     /// The document of `rankscope dispatch simulate --events`.

@@ -8,6 +8,7 @@ mod check;
 mod check_trace;
 mod export;
 mod metadata;
+mod pass_arg;
 mod paths;
 mod plan;
 mod predict;

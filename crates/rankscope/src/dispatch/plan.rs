@@ -13,11 +13,12 @@ use rankscope_dispatch::cost::Work;
 use rankscope_dispatch::planner::bounded::{Options, explain};
 use rankscope_dispatch::planner::split::{SplitPlan, split};
 use rankscope_dispatch::planner::{Goal, equal_flops, greedy, not_worse, place_evenly, place_in_order, place_on_ranks};
-use rankscope_dispatch::{Assignment, Batch, HeadGroups, Rows};
+use rankscope_dispatch::{Assignment, Batch, HeadGroups, Pass, Rows};
 use rankscope_plan_files::documents::{Documents, Lengths};
 use rankscope_plan_files::plan::{MOST_ELEMENT_BYTES, MOST_RANKS};
 use rankscope_plan_files::planned::{self, Answer, Planned, SplitKv, exact};
 
+use super::pass_arg::PassArg;
 use super::paths;
 use super::row_args::elements;
 use crate::output::{self, Format};
@@ -35,6 +36,9 @@ pub(crate) struct Args {
     /// Ranks; unless DOCS says it
     #[arg(long, value_name = "W", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_RANKS)))]
     ranks: Option<u32>,
+    /// The pass of a layer to plan for. A backward pass sends everything again that it needs: it keeps nothing of the forward one
+    #[arg(long, value_enum, default_value_t = PassArg::Forward)]
+    pass: PassArg,
     /// How far above its share of the work a rank may be
     #[arg(long, default_value_t = 0.05, allow_negative_numbers = true, value_parser = share)]
     eps: f64,
@@ -128,13 +132,18 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     );
     let all_rows = rows;
     let rows = groups.rows(&rows).with_context(|| format!("--head-groups {}", groups.get()))?;
-    let options = args.settings.options(args.eps, &rows)?;
+    let pass = Pass::from(args.pass);
+    ensure!(
+        pass == Pass::Forward || !(args.split_kv || args.settings.has_caps()),
+        "--pass backward: --split-kv and the caps are of forward passes"
+    );
+    let options = args.settings.options(args.eps, &rows, pass)?;
     let hardware = args.settings.hardware()?;
     ensure!(
         hardware.is_none() || args.planner == Planner::Bounded,
         "--network is for the bounded planner: the others do not look at time"
     );
-    let pace = hardware.as_ref().map(|hardware| hardware.pace(&rows));
+    let pace = hardware.as_ref().map(|hardware| hardware.pace(&rows, pass));
     let goal = pace.map_or(Goal::FewestBytes, Goal::ShortestTime);
 
     let started = Instant::now();
@@ -142,7 +151,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         false => planned(args, &documents, &options, goal),
         true => {
             // Where documents lie is a matter of all heads.
-            let whole = args.settings.options(args.eps, &all_rows)?;
+            let whole = args.settings.options(args.eps, &all_rows, pass)?;
             let exactly = args.planner == Planner::Exact;
             planned(args, &documents, &whole, Goal::FewestBytes).and_then(|found| {
                 let plan = |all: &Batch| if exactly { exact(all, &options) } else { goal.plan(all, &options) };
@@ -165,7 +174,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let answer = Answer::new(&layout, &plan, &options, rows.element_bytes, args.planner.into(), elapsed)?
         .placed(placement)
         .of_heads(groups)
-        .taking(pace.map(|pace| pace.forward(&plan, &options)).transpose()?)
+        .of_pass(pass, pace.map(|pace| pace.takes(&plan, &options)).transpose()?)
         .explained(moves)
         .splitting(split);
     if let Some(path) = &args.html {

@@ -5,11 +5,13 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use rankscope_dispatch::network::{PredictedExchange, RankTime};
+use rankscope_dispatch::{Direction, Pass};
 use rankscope_plan_files::network::Known;
 use rankscope_plan_files::predicted;
 use rankscope_report::{Style, bytes, columns, duration, paragraph};
 
 use super::calibrate::{Reading, calibrated};
+use super::pass_arg::PassArg;
 use super::paths;
 use crate::output::{self, Format};
 
@@ -22,6 +24,10 @@ pub(crate) struct Args {
     /// A plan
     #[arg(value_name = "PLAN")]
     input: PathBuf,
+    /// Only the exchanges of this pass. Without it those of a layer whose backward pass keeps what the forward one had; a backward pass
+    /// by itself sends everything again
+    #[arg(long, value_enum)]
+    pass: Option<PassArg>,
     #[command(flatten)]
     network: NetworkArgs,
     #[command(flatten)]
@@ -57,11 +63,15 @@ impl NetworkArgs {
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let known = args.network.load(&args.reading)?;
     let plan = paths::load(&args.input)?;
-    let exchanges =
-        known.network.predict_layer(&plan.assignment, &plan.rows).with_context(|| args.input.display().to_string())?;
+    let wanted = match args.pass {
+        Some(pass) => Pass::from(pass).exchanges().to_vec(),
+        None => Direction::LAYER.to_vec(),
+    };
+    let exchanges = known.network.predict_exchanges(&plan.assignment, &plan.rows, &wanted);
+    let exchanges = exchanges.with_context(|| args.input.display().to_string())?;
     output::answer(&match args.format {
         Format::Json => predicted::document(&known, &exchanges).to_string(),
-        Format::Table => drawn(&known, &exchanges),
+        Format::Table => drawn(&known, &exchanges, args.pass),
     })?;
     Ok(ExitCode::SUCCESS)
 }
@@ -69,7 +79,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 /// Ranks listed for people; the others are in the JSON.
 const RANKS_SHOWN: usize = 16;
 
-fn drawn(known: &Known, exchanges: &[PredictedExchange]) -> String {
+fn drawn(known: &Known, exchanges: &[PredictedExchange], pass: Option<PassArg>) -> String {
     let style = output::style();
     let mut text = paragraph(&format!("on {}: {}", known.name, known.source), style) + "\n";
     let total: i64 = exchanges.iter().map(|one| one.prediction.total.as_nanos()).sum();
@@ -82,7 +92,12 @@ fn drawn(known: &Known, exchanges: &[PredictedExchange]) -> String {
         ]
     });
     text.push_str(&columns(&["exchange", "takes", "between ranks", "because of"], rows.collect(), style));
-    text.push_str(&format!("{} a layer, forward and backward, if nothing hides it\n\n", duration(total as f64)));
+    let passes = match pass {
+        None => "forward and backward",
+        Some(PassArg::Forward) => "forward",
+        Some(PassArg::Backward) => "backward, with everything sent again",
+    };
+    text.push_str(&format!("{} a layer, {passes}, if nothing hides it\n\n", duration(total as f64)));
     text.push_str(&by_rank(exchanges, style));
     text
 }

@@ -29,6 +29,7 @@ mod dispatch_check;
 mod dispatch_functions;
 mod dispatch_hostile;
 mod dispatch_metadata;
+mod dispatch_passes;
 mod dispatch_plan;
 mod dispatch_predict;
 mod dispatch_run;

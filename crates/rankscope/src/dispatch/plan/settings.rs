@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use rankscope_dispatch::Rows;
 use rankscope_dispatch::cost::{TimeTable, Work};
 use rankscope_dispatch::events::Machine;
 use rankscope_dispatch::network::Network;
 use rankscope_dispatch::planner::bounded::{Caps, Options};
 use rankscope_dispatch::planner::{Pace, Prices};
+use rankscope_dispatch::{Pass, Rows};
 use rankscope_plan_files::time_table;
 use rankscope_run::{SideFile, read_side_text};
 
@@ -31,7 +31,7 @@ pub(super) struct Settings {
     /// The most bytes of queries and context that a rank may hold, its own included
     #[arg(long, value_name = "BYTES")]
     cap_buffer_bytes: Option<u64>,
-    /// Plan for the shortest forward pass on this network, a file or a known one, instead of the fewest bytes
+    /// Plan for the shortest pass on this network, a file or a known one, instead of the fewest bytes
     #[arg(long, value_name = "NETWORK")]
     network: Option<String>,
     /// Speed of attention kernels on a rank, in Tflop/s
@@ -43,15 +43,15 @@ pub(super) struct Settings {
     search_steps: Option<u32>,
 }
 
-/// What a forward pass runs on.
+/// What a pass runs on.
 pub(super) struct Hardware {
     network: Network,
     machine: Machine,
 }
 
 impl Hardware {
-    pub(super) fn pace<'a>(&'a self, rows: &'a Rows) -> Pace<'a> {
-        Pace { network: &self.network, machine: &self.machine, rows }
+    pub(super) fn pace<'a>(&'a self, rows: &'a Rows, pass: Pass) -> Pace<'a> {
+        Pace { pass, network: &self.network, machine: &self.machine, rows }
     }
 }
 
@@ -64,7 +64,11 @@ impl Settings {
         Ok(Some(Hardware { network: paths::network(name)?.network, machine }))
     }
 
-    pub(super) fn options(&self, eps: f64, rows: &Rows) -> anyhow::Result<Options> {
+    pub(super) fn has_caps(&self) -> bool {
+        [self.cap_send_bytes, self.cap_receive_bytes, self.cap_buffer_bytes].iter().any(Option::is_some)
+    }
+
+    pub(super) fn options(&self, eps: f64, rows: &Rows, pass: Pass) -> anyhow::Result<Options> {
         let weights = self.weights.as_deref().map(weights).transpose()?.unwrap_or_default();
         let work = self.time_table.as_deref().map(time_table).transpose()?.map_or(Work::Cells, Work::Time);
         let caps = Caps {
@@ -72,7 +76,7 @@ impl Settings {
             receive_bytes: self.cap_receive_bytes,
             buffer_bytes: self.cap_buffer_bytes,
         };
-        Ok(Options { caps, eps, prices: Prices::of(rows), work, weights, search_steps: self.search_steps })
+        Ok(Options { caps, eps, prices: Prices::of_pass(rows, pass), work, weights, search_steps: self.search_steps })
     }
 }
 

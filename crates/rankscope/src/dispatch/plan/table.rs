@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use rankscope_dispatch::Pass;
 use rankscope_plan_files::planned::{Answer, Move, Placement};
 use rankscope_report::{bytes, duration, paragraph};
 
@@ -27,7 +28,11 @@ pub(super) fn table(answer: &Answer) -> String {
         let _ = writeln!(text, "{name:<22}{value}");
     };
     line("heaviest over mean", format!("{:.4}, was {:.4}", answer.max_over_mean, answer.max_over_mean_before));
-    line("moved", format!("{} in {} shards", bytes(answer.bytes), answer.n));
+    let of_pass = match answer.pass {
+        Pass::Forward => "",
+        Pass::Backward => ", by a backward pass that sends everything again",
+    };
+    line("moved", format!("{} in {} shards{of_pass}", bytes(answer.bytes), answer.n));
     if let Placement::Chosen { given_bytes: Some(given) } = answer.placement {
         // For the shortest time a layout can move more.
         let less = match answer.bytes < given {
@@ -51,8 +56,9 @@ pub(super) fn table(answer: &Answer) -> String {
             None => "not known".to_owned(),
         },
     );
-    if let Some(forward_ns) = answer.forward_ns {
-        line("a forward pass", format!("{} a layer, if attention hides nothing of the exchanges", duration(forward_ns as f64)));
+    if let Some(ns) = answer.forward_ns.or(answer.backward_ns) {
+        let takes = format!("{} a layer, if attention hides nothing of the exchanges", duration(ns as f64));
+        line(&format!("a {} pass", answer.pass.as_str()), takes);
     }
     line("per token", format!("{:.0} bytes ({:.0} elements)", answer.bytes_per_token, answer.elems_per_token));
     line("queries away", format!("{} tokens", answer.moved_tokens));
