@@ -11,12 +11,14 @@ use std::sync::Arc;
 
 use crate::edge::{answered, guarded};
 use crate::failure::Failure;
+use crate::forwarded::Forwarded;
 use crate::layout::{
     Answer, Arguments, Collect, Create, ErrorCode, ErrorDestroy, ErrorMessage, OfProfiler, PROFILER, PjrtApi, ProfilerApi,
     ProfilerExtension, Version,
 };
+use crate::profiler::Profiler;
 use crate::profilers::own;
-use crate::session::Session;
+use crate::vendor::vendor;
 
 /// A place of arguments that are there.
 struct Args<T>(*mut T);
@@ -81,31 +83,32 @@ unsafe extern "C" fn error_get_code(args: *mut ErrorCode) -> Answer {
 unsafe extern "C" fn create(args: *mut Create) -> Answer {
     answered(|| {
         let Args(args) = Args::at(args)?;
-        let number = own().sessions.put(Arc::new(Session::default()));
-        // SAFETY: it is there. Its options are for others.
+        // SAFETY: it is there, here and below. Its options are for others.
+        let vendors = unsafe { Forwarded::new((*args).options, (*args).options_size) };
+        let number = own().profilers.put(Arc::new(Profiler::new(vendors)));
         unsafe { (*args).profiler = ptr::without_provenance_mut(number) };
         Ok(())
     })
 }
 
-/// The session that `args` name.
+/// The profiler that `args` name.
 ///
 /// # Safety
 /// `args` is null or what its type says.
-unsafe fn session(args: *mut OfProfiler) -> Result<Arc<Session>, Failure> {
+unsafe fn profiler(args: *mut OfProfiler) -> Result<Arc<Profiler>, Failure> {
     let Args(args) = Args::at(args)?;
     // SAFETY: it is there.
-    own().sessions.with(unsafe { (*args).profiler }.addr(), Arc::clone).ok_or(Failure::NoProfiler)
+    own().profilers.with(unsafe { (*args).profiler }.addr(), Arc::clone).ok_or(Failure::NoProfiler)
 }
 
 unsafe extern "C" fn start(args: *mut OfProfiler) -> Answer {
     // SAFETY: the host's promise.
-    answered(|| unsafe { session(args) }?.start())
+    answered(|| unsafe { profiler(args) }?.start())
 }
 
 unsafe extern "C" fn stop(args: *mut OfProfiler) -> Answer {
     // SAFETY: the host's promise.
-    answered(|| unsafe { session(args) }?.stop())
+    answered(|| unsafe { profiler(args) }?.stop())
 }
 
 unsafe extern "C" fn collect_data(args: *mut Collect) -> Answer {
@@ -115,8 +118,8 @@ unsafe extern "C" fn collect_data(args: *mut Collect) -> Answer {
         let (profiler, buffer, has) = unsafe { ((*args).profiler.addr(), (*args).buffer, (*args).buffer_size) };
         // A host that found no buffer but a length would read it: whatever goes wrong below, there is nothing to read.
         unsafe { (*args).buffer_size = 0 };
-        let session = own().sessions.with(profiler, Arc::clone).ok_or(Failure::NoProfiler)?;
-        let bytes = session.collect()?;
+        let found = own().profilers.with(profiler, Arc::clone).ok_or(Failure::NoProfiler)?;
+        let bytes = found.collect()?;
         if buffer.is_null() {
             // The session keeps the bytes until it is destroyed, and jaxlib only reads.
             unsafe { (*args).buffer = bytes.as_ptr().cast_mut() };
@@ -139,11 +142,16 @@ unsafe extern "C" fn destroy(args: *mut OfProfiler) -> Answer {
         if profiler.is_null() {
             return Ok(());
         }
-        let session = own().sessions.take(profiler.addr()).ok_or(Failure::NoProfiler)?;
+        let profiler = own().profilers.take(profiler.addr()).ok_or(Failure::NoProfiler)?;
         // One that still runs has a thread, which would keep it.
-        let _ = session.stop();
+        let _ = profiler.stop();
         Ok(())
     })
+}
+
+/// A back end would do this.
+unsafe extern "C" fn no_back_end(_: *mut c_void) -> Answer {
+    answered(|| Err(Failure::NoBackEnd))
 }
 
 /// Something that nobody changes.
@@ -152,37 +160,43 @@ struct Constant<T>(T);
 // SAFETY: what is in it is only read, by any thread.
 unsafe impl<T> Sync for Constant<T> {}
 
-static TABLE: Constant<ProfilerApi> = Constant(ProfilerApi {
+/// Our profiler.
+pub(crate) static TABLE: ProfilerApi = ProfilerApi {
     struct_size: size_of::<ProfilerApi>(),
     state: ptr::null_mut(),
-    error_destroy,
-    error_message,
-    error_get_code,
-    create,
-    destroy,
-    start,
-    stop,
-    collect_data,
-});
+    error_destroy: Some(error_destroy),
+    error_message: Some(error_message),
+    error_get_code: Some(error_get_code),
+    create: Some(create),
+    destroy: Some(destroy),
+    start: Some(start),
+    stop: Some(stop),
+    collect_data: Some(collect_data),
+};
 
 static EXTENSION: Constant<ProfilerExtension> = Constant(ProfilerExtension {
     struct_size: size_of::<ProfilerExtension>(),
     sort: PROFILER,
     next: ptr::null(),
-    profiler: &raw const TABLE.0,
+    profiler: &raw const TABLE,
     traceme_context_id: 0,
 });
 
+/// What is handed out where there is no vendor. A host that takes it for a back end is told so by an error, and does not jump to null.
 static API: Constant<PjrtApi> = Constant(PjrtApi {
     struct_size: size_of::<PjrtApi>(),
     extensions: &raw const EXTENSION.0,
     // What jax 0.10.2 has.
     version: Version { struct_size: size_of::<Version>(), extensions: ptr::null(), major: 0, minor: 112 },
-    functions: [0; 138],
+    // Errors of a back end are asked about and freed as a profiler's are.
+    error_destroy,
+    error_message,
+    error_get_code,
+    functions: [no_back_end; 129],
 });
 
-/// What a host asks a library of PJRT for: here a table with a profiler, and with no functions of a back end.
+/// What a host asks a library of PJRT for: the vendor's table with our profiler before its own, or one with a profiler and no back end.
 #[unsafe(no_mangle)]
 pub extern "C" fn GetPjrtApi() -> *const c_void {
-    (&raw const API.0).cast()
+    guarded(&raw const API.0, || vendor().map_or(&raw const API.0, |vendor| vendor.api())).cast()
 }

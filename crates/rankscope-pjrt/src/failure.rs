@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use crate::unforwarded::NoVendor;
+use crate::vendor::{VARIABLE, vendor};
+
 /// What went wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
@@ -21,6 +24,8 @@ pub(crate) enum Failure {
     NotStopped,
     /// What was passed to write into is too small.
     SmallBuffer { has: usize, needs: usize },
+    /// It was taken for a back end, which it has none of.
+    NoBackEnd,
     /// Something panicked.
     Panicked,
 }
@@ -30,12 +35,14 @@ impl Failure {
     pub(crate) fn code(self) -> i32 {
         const INVALID_ARGUMENT: i32 = 3;
         const FAILED_PRECONDITION: i32 = 9;
+        const UNIMPLEMENTED: i32 = 12;
         const INTERNAL: i32 = 13;
         match self {
             Self::NoArguments | Self::ShortArguments { .. } | Self::NoProfiler | Self::NoError | Self::SmallBuffer { .. } => {
                 INVALID_ARGUMENT
             }
             Self::Running | Self::NotRunning | Self::NotStopped => FAILED_PRECONDITION,
+            Self::NoBackEnd => UNIMPLEMENTED,
             Self::Panicked => INTERNAL,
         }
     }
@@ -53,6 +60,10 @@ impl fmt::Display for Failure {
             Self::NotRunning => f.write_str("the profiler does not run"),
             Self::NotStopped => f.write_str("nothing can be collected before the profiler was started and stopped"),
             Self::SmallBuffer { has, needs } => write!(f, "the buffer has {has} bytes and {needs} are needed"),
+            Self::NoBackEnd => match vendor() {
+                Err(why) if *why != NoVendor::NotNamed => write!(f, "there is no back end: {VARIABLE}: {why}"),
+                _ => write!(f, "there is no back end: name the plugin that is to be forwarded to in {VARIABLE}"),
+            },
             Self::Panicked => f.write_str("the profiler failed inside, and this call did nothing"),
         }
     }

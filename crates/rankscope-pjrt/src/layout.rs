@@ -2,11 +2,15 @@
 //!
 //! A structure of arguments begins with its length, which ends with its last field and not with what would fill up a word. Where a host
 //! says it is another matter: see `calls`.
+#![expect(unsafe_code, reason = "tables are shared by threads")]
 
 use std::ffi::{c_char, c_int, c_void};
 
 /// What every call of the profiler returns: null, or an error.
 pub type Answer = *mut c_void;
+
+/// A function that is called with the place of its arguments.
+pub type Call<Args> = unsafe extern "C" fn(*mut Args) -> Answer;
 
 macro_rules! layouts {
     ($($(#[$doc:meta])* $name:ident, $needs:literal { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* })*) => {
@@ -88,7 +92,7 @@ layouts! {
     }
 }
 
-/// The table of the profiler's functions. jaxlib wants it to be exactly as long as the one it knows.
+/// The table of the profiler's functions. jaxlib wants it to be exactly as long as the one it knows. Others may leave functions out.
 #[repr(C)]
 #[derive(Debug)]
 pub struct ProfilerApi {
@@ -97,22 +101,25 @@ pub struct ProfilerApi {
     /// Nothing.
     pub state: *mut c_void,
     /// Frees an error.
-    pub error_destroy: unsafe extern "C" fn(*mut ErrorDestroy),
+    pub error_destroy: Option<unsafe extern "C" fn(*mut ErrorDestroy)>,
     /// What it says.
-    pub error_message: unsafe extern "C" fn(*mut ErrorMessage),
+    pub error_message: Option<unsafe extern "C" fn(*mut ErrorMessage)>,
     /// Which it is.
-    pub error_get_code: unsafe extern "C" fn(*mut ErrorCode) -> Answer,
+    pub error_get_code: Option<Call<ErrorCode>>,
     /// Makes a profiler.
-    pub create: unsafe extern "C" fn(*mut Create) -> Answer,
+    pub create: Option<Call<Create>>,
     /// Frees it, and what it handed out.
-    pub destroy: unsafe extern "C" fn(*mut OfProfiler) -> Answer,
+    pub destroy: Option<Call<OfProfiler>>,
     /// It begins to run.
-    pub start: unsafe extern "C" fn(*mut OfProfiler) -> Answer,
+    pub start: Option<Call<OfProfiler>>,
     /// It ends.
-    pub stop: unsafe extern "C" fn(*mut OfProfiler) -> Answer,
+    pub stop: Option<Call<OfProfiler>>,
     /// What it found, as an XSpace.
-    pub collect_data: unsafe extern "C" fn(*mut Collect) -> Answer,
+    pub collect_data: Option<Call<Collect>>,
 }
+
+// SAFETY: nobody writes to a table once it is handed out, and its state is passed on and not looked at.
+unsafe impl Sync for ProfilerApi {}
 
 /// The number of the profiler among extensions.
 pub const PROFILER: c_int = 1;
@@ -125,7 +132,7 @@ pub struct ProfilerExtension {
     pub struct_size: usize,
     /// [`PROFILER`].
     pub sort: c_int,
-    /// The next extension: there is none.
+    /// The next extension; null behind the last.
     pub next: *const c_void,
     /// The table.
     pub profiler: *const ProfilerApi,
@@ -147,21 +154,28 @@ pub struct Version {
     pub minor: c_int,
 }
 
-/// The head of PJRT's own table. A back end's functions would follow; zeros say that there are none.
+/// PJRT's own table, up to the function that looks into errors: a host that has it calls it for every error, also for one of its own.
+/// Tables of others are longer or shorter, but begin alike.
 #[repr(C)]
 #[derive(Debug)]
 pub struct PjrtApi {
-    /// How long it is, with the functions that there are not.
+    /// How long it is.
     pub struct_size: usize,
-    /// The profiler.
+    /// The first extension.
     pub extensions: *const ProfilerExtension,
     /// Which PJRT this is.
     pub version: Version,
-    /// No functions.
-    pub functions: [usize; 138],
+    /// Frees an error of the back end.
+    pub error_destroy: unsafe extern "C" fn(*mut ErrorDestroy),
+    /// What it says.
+    pub error_message: unsafe extern "C" fn(*mut ErrorMessage),
+    /// Which it is.
+    pub error_get_code: Call<ErrorCode>,
+    /// All else that a back end does.
+    pub functions: [Call<c_void>; 129],
 }
 
 const _: () = {
     assert!(size_of::<ProfilerApi>() == 80 && size_of::<ProfilerExtension>() == 40);
-    assert!(size_of::<Version>() == 24 && size_of::<PjrtApi>() == 1144);
+    assert!(size_of::<Version>() == 24 && size_of::<PjrtApi>() == 1096);
 };

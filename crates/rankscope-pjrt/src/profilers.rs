@@ -7,12 +7,12 @@ use std::sync::{Arc, Once};
 
 use crate::failure::Told;
 use crate::handles::Handles;
-use crate::session::Session;
+use crate::profiler::Profiler;
 
 /// What a host holds numbers of.
 #[derive(Debug, Default)]
 pub(crate) struct Profilers {
-    pub(crate) sessions: Handles<Arc<Session>>,
+    pub(crate) profilers: Handles<Arc<Profiler>>,
     pub(crate) errors: Handles<Told>,
 }
 

@@ -74,12 +74,12 @@ impl Session {
         Ok(())
     }
 
-    /// The XSpace of the run that ended last.
-    pub(crate) fn collect(&self) -> Result<Arc<[u8]>, Failure> {
+    /// The XSpace of the run that ended last, and behind it what `others` have of that run, who are asked once.
+    pub(crate) fn collect(&self, others: impl FnOnce() -> Vec<u8>) -> Result<Arc<[u8]>, Failure> {
         let mut inner = self.lock();
         let bytes = match (inner.state, inner.handed_out.last()) {
             (State::Collected, Some(known)) => return Ok(Arc::clone(known)),
-            (State::Stopped | State::Collected, _) => space::encode(&About::own(), inner.anchors.all()),
+            (State::Stopped | State::Collected, _) => [space::encode(&About::own(), inner.anchors.all()), others()].concat(),
             (State::New | State::Running, _) => return Err(Failure::NotStopped),
         };
         let bytes: Arc<[u8]> = bytes.into();
@@ -115,15 +115,16 @@ mod tests {
     #[test]
     fn calls_in_the_wrong_order_change_nothing() {
         let session = Arc::new(Session::default());
-        assert_eq!((session.stop(), session.collect().err()), (Err(Failure::NotRunning), Some(Failure::NotStopped)));
+        assert_eq!((session.stop(), session.collect(Vec::new).err()), (Err(Failure::NotRunning), Some(Failure::NotStopped)));
         assert_eq!((session.start(), session.start()), (Ok(()), Err(Failure::Running)));
-        assert_eq!(session.collect().err(), Some(Failure::NotStopped));
+        assert_eq!(session.collect(Vec::new).err(), Some(Failure::NotStopped));
         assert_eq!((session.stop(), session.stop()), (Ok(()), Err(Failure::NotRunning)));
-        let (first, again) = (session.collect().unwrap(), session.collect().unwrap());
+        let (first, again) = (session.collect(Vec::new).unwrap(), session.collect(Vec::new).unwrap());
         assert!(Arc::ptr_eq(&first, &again));
+        assert!(session.collect(|| panic!("others were asked before")).is_ok());
         // It runs a second time, and what was handed out before is still there.
         assert_eq!((session.start(), session.stop()), (Ok(()), Ok(())));
-        assert!(session.collect().unwrap() != first);
+        assert!(session.collect(Vec::new).unwrap() != first);
         assert_eq!(session.lock().handed_out.len(), 2);
         assert_eq!(session.lock().anchors.all().len(), 2);
     }

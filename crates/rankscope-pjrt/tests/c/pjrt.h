@@ -30,7 +30,9 @@ typedef struct {
 
 typedef struct extension { size_t length; int sort; struct extension *next; profiler_api *profiler; int64_t context; } extension;
 typedef struct { size_t length; extension *extensions; size_t version_length; void *version_extensions; int major, minor; } pjrt_api;
+/* What follows in it: functions of a back end, of which the first three are about errors. */
+typedef void *(*function)(void *);
 
-enum { PROFILER = 1, INVALID_ARGUMENT = 3, FAILED_PRECONDITION = 9 };
+enum { PROFILER = 1, INVALID_ARGUMENT = 3, FAILED_PRECONDITION = 9, UNIMPLEMENTED = 12 };
 
 #endif

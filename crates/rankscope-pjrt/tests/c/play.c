@@ -11,6 +11,7 @@
 
 #define CHECK(what) ((what) ? (void)0 : (fprintf(stderr, "line %d: %s\n", __LINE__, #what), exit(1)))
 
+static pjrt_api *pjrt;
 static profiler_api *api;
 static const char *folder;
 static int files;
@@ -21,7 +22,7 @@ static profiler_api *find(const char *library) {
   CHECK(loaded);
   pjrt_api *(*get)(void) = (pjrt_api * (*)(void)) dlsym(loaded, "GetPjrtApi");
   CHECK(get);
-  pjrt_api *pjrt = get();
+  pjrt = get();
   CHECK(pjrt->length >= sizeof *pjrt && pjrt->version_length == 24 && pjrt->major == 0);
   extension *at = pjrt->extensions;
   while (at && at->sort != PROFILER) at = at->next;
@@ -176,6 +177,43 @@ static void forked(void) {
   keep(collect(profiler));
 }
 
+/* What a vendor's plugin becomes: its own table, as long as it was, with our profiler first. */
+static void wrapped(void) {
+  function *functions = (function *)(pjrt + 1);
+  CHECK(pjrt->length == sizeof *pjrt + 20 * sizeof *functions && pjrt->minor == 54);
+  int sorts[4] = {0}, count = 0;
+  for (extension *at = pjrt->extensions; at; at = at->next) {
+    CHECK(count < 4);
+    sorts[count++] = at->sort;
+  }
+  CHECK(count == 4 && sorts[0] == PROFILER && sorts[1] == 20 && sorts[2] == PROFILER && sorts[3] == 7);
+  profiler_api *vendors = pjrt->extensions->next->next->profiler;
+  CHECK(vendors != api && vendors->length == sizeof *vendors);
+  CHECK(functions[3](vendors) == (void *)0x7e57 && !functions[19]);
+  session(0), session(0);
+}
+
+/* A host that takes the library for a back end. */
+static void back_end(void) {
+  size_t count = (pjrt->length - sizeof *pjrt) / sizeof(function);
+  function *functions = (function *)(pjrt + 1);
+  /* The next one looks into errors, and jaxlib would call it for each, also for its own. */
+  CHECK(count == 132);
+  for (size_t i = 3; i < count; i++) {
+    size_t args[20] = {sizeof args};
+    void *error = functions[i](args);
+    CHECK(error);
+    message_args message = {LENGTH(message_args, message_length), NULL, error, NULL, 0};
+    functions[1](&message);
+    CHECK(message.message_length > 40);
+    code_args asked = {LENGTH(code_args, code), NULL, error, -1};
+    CHECK(!functions[2](&asked) && asked.code == UNIMPLEMENTED);
+    if (i == 3) fprintf(stderr, "it says: %.*s\n", (int)message.message_length, message.message);
+    destroy_error_args destroyed = {LENGTH(destroy_error_args, error), NULL, error};
+    functions[0](&destroyed);
+  }
+}
+
 int main(int count, char **words) {
   CHECK(count == 4);
   api = find(words[1]);
@@ -187,6 +225,8 @@ int main(int count, char **words) {
   else if (!strcmp(scene, "order")) order();
   else if (!strcmp(scene, "nonsense")) nonsense();
   else if (!strcmp(scene, "forked")) forked();
+  else if (!strcmp(scene, "wrapped")) wrapped();
+  else if (!strcmp(scene, "back_end")) back_end();
   else CHECK(!"a scene");
   return 0;
 }

@@ -1,6 +1,7 @@
 //! The program in C that plays jaxlib, compiled here, and what it collected.
 
 use std::env;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -11,7 +12,7 @@ use rankscope_trace::{HostClock, Provenance};
 use tempfile::TempDir;
 
 /// A trace of JAX, which the plane joins.
-const JAX: &[u8] = include_bytes!("../../../../fixtures/jax-cpu-2procs/process0.xplane.pb");
+pub(crate) const JAX: &[u8] = include_bytes!("../../../../fixtures/jax-cpu-2procs/process0.xplane.pb");
 
 /// A folder for the program and what it collects.
 pub(crate) struct Stage {
@@ -28,23 +29,47 @@ impl Stage {
         }
         let folder = TempDir::new().unwrap();
         let program = folder.path().join("play");
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/play.c");
-        let mut cc = Command::new("cc");
-        let output = cc.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1"]).arg(source).arg("-o").arg(&program);
-        let output = output.arg("-ldl").output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        compile("play.c", &program, &["-ldl"]);
         Some(Self { folder, program })
+    }
+
+    /// A file in its folder.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
     }
 
     /// Plays `scene` in a process of its own that was launched as rank 3 of 8; what it collected, as a trace says it of itself.
     pub(crate) fn play(&self, scene: &str) -> Vec<Provenance> {
+        self.play_with(scene, &[]).spaces.iter().map(|space| about(&[JAX, space].concat())).collect()
+    }
+
+    /// The same, with these variables; what it collected as it is.
+    pub(crate) fn play_with(&self, scene: &str, variables: &[(&str, &OsStr)]) -> Played {
         let mut command = Command::new(&self.program);
         command.arg(library()).arg(scene).arg(self.folder.path());
         let launched = [("RANK", "3"), ("WORLD_SIZE", "8"), ("RANKSCOPE_RUN_ID", "tuesday")];
-        done(&command.envs(launched).output().unwrap());
-        let files = (0..).map(|number| self.folder.path().join(format!("{number}.pb"))).take_while(|path| path.exists());
-        files.map(|path| about(&[JAX, &fs::read(path).unwrap()].concat())).collect()
+        command.env_remove("RANKSCOPE_PJRT_FORWARD").envs(launched).envs(variables.iter().copied());
+        let output = command.output().unwrap();
+        done(&output);
+        let files = (0..).map(|number| self.file(&format!("{number}.pb"))).take_while(|path| path.exists());
+        let spaces = files.map(|path| fs::read(path).unwrap()).collect();
+        Played { spaces, stderr: String::from_utf8(output.stderr).unwrap() }
     }
+}
+
+/// What a program left.
+pub(crate) struct Played {
+    pub(crate) spaces: Vec<Vec<u8>>,
+    pub(crate) stderr: String,
+}
+
+/// Compiles a program or library of tests/c.
+pub(crate) fn compile(source: &str, to: &Path, options: &[&str]) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(source);
+    let mut cc = Command::new("cc");
+    let output = cc.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1"]).arg(source).arg("-o").arg(to).args(options);
+    let output = output.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 pub(crate) fn done(output: &Output) {
