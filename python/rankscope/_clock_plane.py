@@ -13,6 +13,8 @@ from typing import Any
 
 NAME = "librankscope_pjrt.so"
 _VARIABLE = "RANKSCOPE_PJRT_LIBRARY"
+# Where JAX is told of plugins: name:path,... A library that is among them JAX registers by itself, profiler and all.
+_PLUGINS = "PJRT_NAMES_AND_LIBRARY_PATHS"
 
 # jaxlib holds on to the table for as long as the process lives, and so do we.
 _installed: list[tuple[str, Any]] = []
@@ -23,6 +25,9 @@ def install(library: str | None = None) -> str:
     if _installed:
         return _installed[0][0]
     path = find(library)
+    if _is_plugin(path):
+        _installed.append((path, None))
+        return path
     try:
         profiler: Any = import_module("jaxlib._profiler")
     except ImportError as error:
@@ -42,6 +47,12 @@ def install(library: str | None = None) -> str:
     register(capsule(table(), b"pjrt_c_api", None))
     _installed.append((path, loaded))
     return path
+
+
+def _is_plugin(path: str) -> bool:
+    """Whether JAX has the library as a plugin: registered once more, each trace would have the plane twice."""
+    plugins = os.environ.get(_PLUGINS, "").split(",")
+    return any(os.path.realpath(plugin.partition(":")[2]) == os.path.realpath(path) for plugin in plugins if ":" in plugin)
 
 
 def find(library: str | None = None) -> str:

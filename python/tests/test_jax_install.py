@@ -74,3 +74,19 @@ def test_another_library_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         with pytest.raises(OSError, match="no library of PJRT"):
             rankscope.jax.install(path)
     assert not given
+
+
+def test_what_jax_loads_as_a_plugin_is_not_registered_twice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    given: list[Any] = []
+    jaxlib(monkeypatch, register_plugin_profiler=given.append)
+    library = tmp_path / "librankscope_pjrt.so"
+    library.touch()
+    (tmp_path / "link.so").symlink_to(library)
+    monkeypatch.setenv("PJRT_NAMES_AND_LIBRARY_PATHS", "mine:/other.so,cuda:%s" % (tmp_path / "link.so",))
+    assert rankscope.jax.install(library) == str(library)
+    assert not given
+    # Another one is no library at all, which is found out by loading it.
+    monkeypatch.setattr(_clock_plane, "_installed", [])
+    monkeypatch.setenv("PJRT_NAMES_AND_LIBRARY_PATHS", "cuda,cuda:,mine:/other.so")
+    with pytest.raises(OSError):
+        rankscope.jax.install(library)
