@@ -23,7 +23,7 @@ pub struct Counts {
     pub stranger_buffers: u64,
     /// Buffers of which the rest made no sense.
     pub damaged_buffers: u64,
-    /// Records that were shorter than what has to be read of them.
+    /// Records that were shorter than what has to be read of them, or of which CUPTI does not say where that lies.
     pub short_records: u64,
     /// Records of kinds that are not read, by CUPTI's number of the kind.
     pub unknown_kinds: BTreeMap<u32, u64>,

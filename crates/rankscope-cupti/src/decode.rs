@@ -14,10 +14,11 @@ use rankscope_record::recording::device::{CorrelationKind, DeviceItem, DeviceRec
 
 use crate::abi::{
     ApiCall, Domain, External, ExternalKind, Kernel, KernelInGraph, Kind, Memcpy, MemcpyInGraph, MemcpyPeer, MemcpyPeerInGraph,
-    Memset, MemsetInGraph, Overhead, RecordKind, Synchronization,
+    Memset, MemsetInGraph, Overhead, Record, Synchronization,
 };
 use crate::calls::Calls;
 use crate::counts::Counts;
+use crate::layout::Layouts;
 use crate::words;
 
 /// What CUPTI says where a number does not apply.
@@ -31,6 +32,8 @@ const WAITS_MAX: usize = 1 << 16;
 pub(crate) struct Decoder {
     calls: Calls,
     which: ApiCalls,
+    /// Where fields lie, for records whose fields were chosen.
+    layouts: Option<&'static Layouts>,
     /// What was decoded since it was last taken.
     items: Vec<DeviceItem>,
     /// Waits of contexts whose device is not known yet.
@@ -45,6 +48,7 @@ impl Decoder {
         Self {
             calls,
             which,
+            layouts: None,
             items: Vec::new(),
             waits: Vec::new(),
             devices: HashMap::new(),
@@ -53,17 +57,29 @@ impl Decoder {
         }
     }
 
+    /// The same for records whose fields lie where these say.
+    pub(crate) fn with_layouts(self, layouts: Option<&'static Layouts>) -> Self {
+        Self { layouts, ..self }
+    }
+
     /// A record, with whatever else lies behind it up to the next one.
     ///
     /// # Safety
     /// It is one of CUPTI's, whose names are still there.
     pub(crate) unsafe fn record(&mut self, record: &[u8]) {
         self.counts.records += 1;
-        let Some(RecordKind { kind }) = RecordKind::read(record) else {
+        let Some(kind) = Record::kind(record) else {
             self.counts.short_records += 1;
             return;
         };
         let Some(kind) = Kind::of(kind) else { return self.counts.unknown_kind(kind) };
+        let layout = self.layouts.map(|layouts| layouts.of(kind).filter(|layout| layout.fits(record)));
+        if let Some(None) = layout {
+            // One of which nobody says how to read it is read as little as one that is too short.
+            self.counts.short_records += 1;
+            return;
+        }
+        let record = Record { bytes: record, layout: layout.flatten() };
         let read = match kind {
             // SAFETY: the caller says so.
             Kind::ConcurrentKernel => unsafe { self.kernel(record) },
@@ -101,7 +117,7 @@ impl Decoder {
 
     /// # Safety
     /// As [`Self::record`].
-    unsafe fn kernel(&mut self, record: &[u8]) -> Option<()> {
+    unsafe fn kernel(&mut self, record: Record<'_>) -> Option<()> {
         let Kernel { start, end, device_id, context_id, stream_id, correlation_id, name } = Kernel::read(record)?;
         let graph = KernelInGraph::read(record).and_then(|it| graph_node(it.graph_id, it.graph_node_id));
         // SAFETY: a kernel's name lasts as long as its module is loaded, which the caller vouches for.
@@ -112,7 +128,7 @@ impl Decoder {
         Some(())
     }
 
-    fn memcpy(&mut self, record: &[u8]) -> Option<()> {
+    fn memcpy(&mut self, record: Record<'_>) -> Option<()> {
         let Memcpy { copy_kind, src_kind, dst_kind, start, end, device_id, context_id, stream_id, correlation_id } =
             Memcpy::read(record)?;
         let graph = MemcpyInGraph::read(record).and_then(|it| graph_node(it.graph_id, it.graph_node_id));
@@ -122,7 +138,7 @@ impl Decoder {
         Some(())
     }
 
-    fn memcpy_peer(&mut self, record: &[u8]) -> Option<()> {
+    fn memcpy_peer(&mut self, record: Record<'_>) -> Option<()> {
         let MemcpyPeer { start, end, device_id, context_id, stream_id, src_device_id, dst_device_id, correlation_id } =
             MemcpyPeer::read(record)?;
         let graph = MemcpyPeerInGraph::read(record).and_then(|it| graph_node(it.graph_id, it.graph_node_id));
@@ -132,7 +148,7 @@ impl Decoder {
         Some(())
     }
 
-    fn memset(&mut self, record: &[u8]) -> Option<()> {
+    fn memset(&mut self, record: Record<'_>) -> Option<()> {
         let Memset { start, end, device_id, context_id, stream_id, correlation_id, memory_kind } = Memset::read(record)?;
         let graph = MemsetInGraph::read(record).and_then(|it| graph_node(it.graph_id, it.graph_node_id));
         let name = self.name(&words::fill(memory_kind));
@@ -141,7 +157,7 @@ impl Decoder {
         Some(())
     }
 
-    fn call(&mut self, domain: Domain, record: &[u8]) -> Option<()> {
+    fn call(&mut self, domain: Domain, record: Record<'_>) -> Option<()> {
         let ApiCall { cbid, start, end, thread_id, correlation_id } = ApiCall::read(record)?;
         let Some(name) = self.calls.name(self.which, domain, cbid) else { return Some(()) };
         let kind = match domain {
@@ -152,7 +168,7 @@ impl Decoder {
         Some(())
     }
 
-    fn wait(&mut self, record: &[u8]) -> Option<()> {
+    fn wait(&mut self, record: Record<'_>) -> Option<()> {
         let Synchronization { sort, start, end, correlation_id, context_id, stream_id } = Synchronization::read(record)?;
         if stream_id == NO_STREAM {
             self.counts.waits_without_stream += 1;
@@ -166,13 +182,13 @@ impl Decoder {
         Some(())
     }
 
-    fn overhead(&mut self, record: &[u8]) -> Option<()> {
+    fn overhead(&mut self, record: Record<'_>) -> Option<()> {
         let Overhead { sort, start, end } = Overhead::read(record)?;
         self.counts.overhead(words::overhead(sort), end.saturating_sub(start));
         Some(())
     }
 
-    fn tie(&mut self, record: &[u8]) -> Option<()> {
+    fn tie(&mut self, record: Record<'_>) -> Option<()> {
         let External { external_kind, external_id, correlation_id } = External::read(record)?;
         let kind = match ExternalKind::of(external_kind) {
             Some(ExternalKind::Spans) => CorrelationKind::Default,

@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rankscope_record::{current_annotation, current_correlation};
 
-use crate::abi::{ApiSite, CallbackData, ExternalKind};
+use crate::abi::{ApiSite, CallbackData, CompleteInfo, ExternalKind};
 use crate::hub::Hub;
 
 /// Does `work` with the hub, unless there is none or it is off; a panic turns it off.
@@ -47,6 +47,40 @@ pub(crate) unsafe extern "C" fn buffer_completed(
     valid_bytes: usize,
 ) {
     guarded(|hub| hub.take_back(buffer, valid_bytes));
+}
+
+/// CUPTI wants a buffer, in the second version of its interface.
+///
+/// # Safety
+/// As [`buffer_requested`].
+pub(crate) unsafe extern "C" fn buffer_requested_by_second(
+    buffer: *mut *mut u8,
+    bytes: *mut usize,
+    records_max: *mut usize,
+    _info: *const c_void,
+) {
+    // SAFETY: the caller's words.
+    unsafe { buffer_requested(buffer, bytes, records_max) };
+}
+
+/// CUPTI gives a buffer back, in the second version of its interface, and says where the fields of its records lie.
+///
+/// # Safety
+/// As [`buffer_completed`]; `info` is null or what CUPTI tells of the buffer.
+pub(crate) unsafe extern "C" fn buffer_completed_by_second(
+    buffer: *mut u8,
+    _bytes: usize,
+    valid_bytes: usize,
+    info: *const CompleteInfo,
+) {
+    guarded(|hub| {
+        // First, for whoever decodes has the buffer at once.
+        if let Some(layouts) = hub.library.layouts() {
+            // SAFETY: the caller says so.
+            unsafe { layouts.learn(info) };
+        }
+        hub.take_back(buffer, valid_bytes);
+    });
 }
 
 /// Stacks on which a call's span was put, as bits in the word that both ends of the call share.

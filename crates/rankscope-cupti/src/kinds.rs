@@ -66,14 +66,26 @@ impl Kinds {
             Kind::Driver => Some(Domain::Driver),
             _ => None,
         };
-        match domain {
-            Some(domain) if library.can_choose_calls() && !(domain == Domain::Runtime && self.which == ApiCalls::All) => {
-                let mut chosen = self.calls.launches().chain(self.calls.recorded(self.which)).filter(|call| call.0 == domain);
-                chosen.try_for_each(|(domain, cbid)| library.choose_call(domain, cbid, is_on))
+        match (domain.filter(|domain| !(*domain == Domain::Runtime && self.which == ApiCalls::All)), library.in_use()) {
+            (Some(domain), Some(second)) if is_on => match &self.chosen(domain)[..] {
+                [] => Ok(()),
+                calls => second.enable(kind, Some(calls)),
+            },
+            (Some(domain), None) if library.can_choose_calls() => {
+                self.chosen(domain).into_iter().try_for_each(|cbid| library.choose_call(domain, cbid, is_on))
             }
             _ if is_on => library.enable(kind),
             _ => library.disable(kind),
         }
+    }
+
+    /// The calls of a domain that have to be recorded.
+    fn chosen(&self, domain: Domain) -> Vec<u32> {
+        let calls = self.calls.launches().chain(self.calls.recorded(self.which)).filter(|call| call.0 == domain);
+        let mut chosen: Vec<u32> = calls.map(|(_, cbid)| cbid).collect();
+        chosen.sort_unstable();
+        chosen.dedup();
+        chosen
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<(Kind, Result<(), Status>)>> {

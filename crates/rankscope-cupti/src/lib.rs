@@ -34,8 +34,7 @@
 //! where one is missing the session runs as without the plugin and says why ([`Absent`]). What CUPTI calls does no more than take a
 //! buffer, give one back, or name a span.
 //!
-//! What is not here: counters and samples of the hardware, CUPTI's second version of records, devices of others, and forcing the program
-//! to wait for its device. What was decoded is in the recording at once, so a process that is killed leaves the work of its devices, but
+//! What is not here: counters and samples of the hardware, devices of others, and forcing the program to wait for its device. What was decoded is in the recording at once, so a process that is killed leaves the work of its devices, but
 //! for that of its last second ([`CuptiOptions::flush_every`]).
 
 pub mod abi;
@@ -48,11 +47,13 @@ mod edge;
 mod hub;
 mod join;
 mod kinds;
+mod layout;
 mod library;
 mod options;
 mod places;
 mod probe;
 mod running;
+mod second;
 mod source;
 mod spare;
 mod visible;
@@ -62,7 +63,7 @@ mod worker;
 pub use absent::Absent;
 pub use counts::{Counts, Overheads};
 pub use join::join_run;
-pub use options::CuptiOptions;
+pub use options::{CuptiOptions, Records};
 pub use rankscope_devices::{ApiCalls, Tried};
 pub use source::Cupti;
 

@@ -2,16 +2,19 @@
 //!
 //! A library that is loaded stays loaded to the end of the process, and `cuptiFinalize` is never called: it leaves a process in which
 //! nobody can profile any more, and where there is no driver it ends it. Functions that only some versions have may be missing.
+//! While we are subscribed through the second version of the interface, its functions are called instead.
 #![expect(unsafe_code, reason = "functions of another library are called by their documented signatures")]
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
-use rankscope_devices::{functions, open_first, text};
+use rankscope_devices::{functions, open_first, symbol, text};
 
-use crate::abi::{CallbackData, Domain, Kind, Status, SubscriberParams};
+use crate::abi::{CallbackData, Domain, Kind, Status};
 use crate::absent::Absent;
+use crate::layout::Layouts;
 use crate::places::Places;
+use crate::second::{self, InUse, NotTaken, Second, Subscribe};
 
 /// What CUPTI asks for a buffer.
 pub(crate) type Requested = unsafe extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
@@ -23,6 +26,8 @@ pub(crate) type Told = unsafe extern "C" fn(*mut c_void, c_int, u32, *const Call
 pub(crate) type Subscriber = *mut c_void;
 
 functions! {
+    /// The functions, as they were found.
+    Functions
     needed {
         get_version: "cuptiGetVersion" = fn(*mut u32);
         get_timestamp: "cuptiGetTimestamp" = fn(*mut u64);
@@ -43,7 +48,6 @@ functions! {
         enable_runtime_api: "cuptiActivityEnableRuntimeApi" = fn(u32, u8);
         enable_driver_api: "cuptiActivityEnableDriverApi" = fn(u32, u8);
         set_thread_id_type: "cuptiSetThreadIdType" = fn(c_int);
-        subscribe_v2: "cuptiSubscribe_v2" = fn(*mut Subscriber, Told, *mut c_void, *mut SubscriberParams);
     }
 }
 
@@ -52,6 +56,9 @@ pub(crate) struct Library {
     /// The file it is in.
     pub(crate) file: String,
     functions: Functions,
+    /// A library that has not all of the second version may still tell who is subscribed.
+    subscribe_v2: Option<Subscribe>,
+    second: Option<Second>,
 }
 
 impl Library {
@@ -65,10 +72,13 @@ impl Library {
         let (file, loaded) = opened.map_err(|tried| Absent::NoLibrary { tried })?;
         // SAFETY: these are the types of CUPTI's public functions, which never changed.
         let functions = unsafe { Functions::of(&loaded) };
+        let second = Second::of(&loaded);
+        // SAFETY: the type of this function of CUPTI 13.
+        let subscribe_v2 = unsafe { symbol(&loaded, "cuptiSubscribe_v2") };
         // CUPTI has threads, and calls us until the end of the process.
         std::mem::forget(loaded);
         match functions {
-            Ok(functions) => Ok(Self { file, functions }),
+            Ok(functions) => Ok(Self { file, functions, subscribe_v2, second }),
             Err(symbol) => Err(Absent::Incomplete { file, symbol }),
         }
     }
@@ -82,6 +92,9 @@ impl Library {
 
     /// What its clock shows; an error is told as the status.
     pub(crate) fn timestamp_ns(&self) -> Result<u64, Status> {
+        if let Some(second) = self.in_use() {
+            return second.timestamp_ns();
+        }
         let mut ns = 0;
         // SAFETY: see `version`.
         Status(unsafe { (self.functions.get_timestamp)(&raw mut ns) }).done().map(|()| ns)
@@ -95,12 +108,12 @@ impl Library {
 
     pub(crate) fn enable(&self, kind: Kind) -> Result<(), Status> {
         // SAFETY: a number.
-        Status(unsafe { (self.functions.enable)(kind as u32) }).done()
+        self.in_use().map_or_else(|| Status(unsafe { (self.functions.enable)(kind as u32) }).done(), |it| it.enable(kind, None))
     }
 
     pub(crate) fn disable(&self, kind: Kind) -> Result<(), Status> {
         // SAFETY: a number.
-        Status(unsafe { (self.functions.disable)(kind as u32) }).done()
+        self.in_use().map_or_else(|| Status(unsafe { (self.functions.disable)(kind as u32) }).done(), |it| it.disable(kind))
     }
 
     /// Whether single calls can be chosen to be recorded, instead of all.
@@ -121,6 +134,9 @@ impl Library {
     /// Calls are to say which thread they are of by the system's number, where the library knows others.
     pub(crate) fn number_threads_as_the_system_does(&self) -> Result<(), Status> {
         const SYSTEM: c_int = 1;
+        if let Some(second) = self.in_use() {
+            return second.number_threads_as_the_system_does();
+        }
         // SAFETY: a number.
         self.functions.set_thread_id_type.map_or(Ok(()), |set| Status(unsafe { set(SYSTEM) }).done())
     }
@@ -134,8 +150,11 @@ impl Library {
     /// Records that were dropped since this was last asked.
     pub(crate) fn dropped_records(&self) -> u64 {
         let mut dropped = 0;
-        // SAFETY: without a context the whole process is meant, and the word is ours.
-        let status = unsafe { (self.functions.dropped_records)(ptr::null_mut(), 0, &raw mut dropped) };
+        let status = match self.in_use() {
+            Some(second) => second.dropped_records(&mut dropped),
+            // SAFETY: without a context the whole process is meant, and the word is ours.
+            None => unsafe { (self.functions.dropped_records)(ptr::null_mut(), 0, &raw mut dropped) },
+        };
         if status == 0 { dropped as u64 } else { 0 }
     }
 
@@ -148,7 +167,13 @@ impl Library {
         let base = buffer.as_ptr();
         let mut record = previous.map_or(ptr::null(), |at| base.wrapping_add(at));
         // SAFETY: the buffer is one that CUPTI filled and gave back, and the record lies in it or is null.
-        match Status(unsafe { (self.functions.next_record)(base, buffer.len(), &raw mut record) }) {
+        let status = unsafe {
+            match self.in_use() {
+                Some(second) => second.next_record(buffer, &mut record),
+                None => (self.functions.next_record)(base, buffer.len(), &raw mut record),
+            }
+        };
+        match Status(status) {
             Status::MAX_LIMIT_REACHED => Ok(None),
             Status::SUCCESS => {
                 let at = (record as usize).wrapping_sub(base as usize);
@@ -160,11 +185,17 @@ impl Library {
     }
 
     pub(crate) fn push_external(&self, kind: c_int, id: u64) {
+        if let Some(second) = self.in_use() {
+            return second.push_external(kind, id);
+        }
         // SAFETY: numbers. What it returns changes nothing for the caller, who is in the middle of the program's call.
         unsafe { (self.functions.push_external)(kind, id) };
     }
 
     pub(crate) fn pop_external(&self, kind: c_int) {
+        if let Some(second) = self.in_use() {
+            return second.pop_external(kind);
+        }
         let mut last = 0;
         // SAFETY: see `version`.
         unsafe { (self.functions.pop_external)(kind, &raw mut last) };
@@ -192,30 +223,50 @@ impl Library {
 
     /// Who is subscribed already, as versions from 13 on can tell: to whom would be the second they name the first.
     pub(crate) fn holder(&self, told: Told) -> Option<String> {
-        let subscribe = self.functions.subscribe_v2?;
-        let mut name = [0_u8; NAME_BYTES];
-        let mut params = SubscriberParams {
-            struct_size: size_of::<SubscriberParams>(),
-            subscriber_name: c"rankscope".as_ptr(),
-            old_subscriber_name: name.as_mut_ptr().cast(),
-            // The last byte stays zero, whatever the library writes.
-            old_subscriber_size: NAME_BYTES - 1,
-            allow_multiple_subscribers: 0,
-            padding: [0; 7],
-        };
-        let mut subscriber = ptr::null_mut();
-        // SAFETY: the struct is the one of CUPTI 13 and says its size; its texts live as long as the call.
-        let status = Status(unsafe { subscribe(&raw mut subscriber, told, ptr::null_mut(), &raw mut params) });
-        if status == Status::SUCCESS {
+        match second::subscribe(self.subscribe_v2?, told, false) {
             // Whoever it was has left in between.
-            self.unsubscribe(Subscription(subscriber as usize));
-            return None;
+            Ok((subscriber, _)) => {
+                self.unsubscribe(Subscription(subscriber as usize));
+                None
+            }
+            Err(not_taken) => not_taken.holder,
         }
-        let name = CStr::from_bytes_until_nul(&name).ok()?.to_string_lossy().into_owned();
-        (!name.is_empty()).then_some(name)
+    }
+
+    /// Subscribes through the second version, whose functions are called from now on. Who was there before.
+    ///
+    /// # Errors
+    /// None where the library does not have it; else why it does not take us.
+    pub(crate) fn subscribe_beside_others(&self, told: Told) -> Result<(Subscription, Option<String>), Option<NotTaken>> {
+        let second = self.second.as_ref().ok_or(None)?;
+        second.subscribe(told).map(|(subscriber, first)| (Subscription(subscriber as usize), first)).map_err(Some)
+    }
+
+    /// What `work` makes of the library while we are subscribed through the second version, and nothing is recorded.
+    ///
+    /// # Errors
+    /// As [`Self::subscribe_beside_others`].
+    pub(crate) fn while_subscribed<R>(&self, told: Told, work: impl FnOnce() -> R) -> Result<R, Option<NotTaken>> {
+        let (subscription, _) = self.subscribe_beside_others(told)?;
+        let made = work();
+        self.unsubscribe(subscription);
+        Ok(made)
+    }
+
+    /// The second version, while we are subscribed through it.
+    pub(crate) fn in_use(&self) -> Option<InUse<'_>> {
+        self.second.as_ref()?.in_use()
+    }
+
+    /// Where the fields of records lie that it hands over, if it has the second version.
+    pub(crate) fn layouts(&self) -> Option<&Layouts> {
+        self.second.as_ref().map(|second| &second.layouts)
     }
 
     pub(crate) fn unsubscribe(&self, subscription: Subscription) {
+        if let Some(second) = &self.second {
+            second.leave(subscription.0 as Subscriber);
+        }
         // SAFETY: a handle that the library gave out; whoever has it gives it back once.
         unsafe { (self.functions.unsubscribe)(subscription.0 as Subscriber) };
     }
@@ -231,6 +282,3 @@ impl Library {
 /// The handle of who is subscribed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Subscription(usize);
-
-/// Names of subscribers have up to 63 bytes.
-const NAME_BYTES: usize = 128;

@@ -5,6 +5,21 @@ use std::time::Duration;
 
 use rankscope_devices::ApiCalls;
 
+/// What records CUPTI is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Records {
+    /// Where the library can do it (CUDA 13.4 and later), those of the fields that are read, and beside other profilers that do the same.
+    /// Elsewhere, whole ones.
+    #[default]
+    ChosenFields,
+    /// Whole ones, which one profiler of a process can have.
+    Whole,
+}
+
+/// The variable that says the same as [`Records::Whole`], if it is `whole`.
+const RECORDS: &str = "RANKSCOPE_CUPTI_RECORDS";
+
 /// What a [`Cupti`](crate::Cupti) does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -15,6 +30,8 @@ pub struct CuptiOptions {
     pub buffer_bytes: usize,
     /// Calls that are recorded.
     pub calls: ApiCalls,
+    /// Records that CUPTI is asked for. `RANKSCOPE_CUPTI_RECORDS=whole` says [`Records::Whole`].
+    pub records: Records,
     /// How often CUPTI is asked for what is complete in buffers that are not full yet: what a process that is killed may lose.
     pub flush_every: Duration,
     /// How long the end of a session waits for buffers that CUPTI still has.
@@ -33,6 +50,7 @@ impl Default for CuptiOptions {
             buffers: 16,
             buffer_bytes: 4 << 20,
             calls: ApiCalls::default(),
+            records: Records::default(),
             flush_every: Duration::from_secs(1),
             patience: Duration::from_millis(500),
             library: None,
@@ -54,6 +72,18 @@ impl CuptiOptions {
     pub fn with_calls(mut self, calls: ApiCalls) -> Self {
         self.calls = calls;
         self
+    }
+
+    /// The same with these records.
+    #[must_use]
+    pub fn with_records(mut self, records: Records) -> Self {
+        self.records = records;
+        self
+    }
+
+    /// Whether fields are chosen where that is possible.
+    pub(crate) fn choose_fields(&self) -> bool {
+        self.records == Records::ChosenFields && std::env::var_os(RECORDS).is_none_or(|said| said != "whole")
     }
 
     /// The same, asking so often for what is complete.

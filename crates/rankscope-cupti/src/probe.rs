@@ -6,13 +6,19 @@ use rankscope_record::recording::ClockId;
 use crate::abi::Status;
 use crate::absent::Absent;
 use crate::driver::Driver;
+use crate::edge;
 use crate::hub::Hub;
 use crate::library::Library;
 use crate::options::CuptiOptions;
 use crate::places::Places;
+use crate::second::NotTaken;
 
 /// CUPTI of CUDA 12.0. Records of older ones were not looked at.
 const OLDEST: u32 = 19;
+
+/// CUPTI of CUDA 13.4. Fields can be chosen from 13.2 on, and from 13.3 on it is said where they lie, but only from here on can calls be
+/// chosen as well, and all calls of the driver are too many.
+pub(crate) const FIELDS_FROM: u32 = 130_400;
 
 /// What there is of CUPTI in this process, with its buffers.
 ///
@@ -39,11 +45,31 @@ fn version_of(library: &Library) -> Result<u32, Absent> {
     }
 }
 
-/// On Linux its clock is `CLOCK_REALTIME`, under WSL `CLOCK_MONOTONIC_RAW`.
+/// On Linux its clock is `CLOCK_REALTIME`, under WSL `CLOCK_MONOTONIC_RAW`. While somebody uses the second version of the interface, the
+/// first has no clock, and each subscriber asks for itself.
 fn clock_of(library: &Library) -> Result<ClockFit, Absent> {
+    match fitted(library) {
+        Err(Absent::Taken { status: Status::NOT_COMPATIBLE, .. }) => {
+            let beside = library.while_subscribed(edge::call_told, || fitted(library));
+            beside.unwrap_or_else(|why| Err(not_taken(library, why)))
+        }
+        clock => clock,
+    }
+}
+
+fn fitted(library: &Library) -> Result<ClockFit, Absent> {
     library.timestamp_ns().map_err(|status| refusal(library, "cuptiGetTimestamp", status))?;
     let read = || library.timestamp_ns().ok().and_then(|ns| i64::try_from(ns).ok());
     Ok(ClockFit::among(&[ClockId::REALTIME, ClockId::MONOTONIC_RAW], read)?)
+}
+
+/// Why there is nothing, from why the second version does not take us; none if the library does not have it.
+pub(crate) fn not_taken(library: &Library, why: Option<NotTaken>) -> Absent {
+    let NotTaken { status, holder } = why.unwrap_or(NotTaken { status: Status::NOT_COMPATIBLE, holder: None });
+    match refusal(library, "cuptiSubscribe_v2", status) {
+        Absent::Taken { status, .. } => Absent::Taken { name: holder, status },
+        other => other,
+    }
 }
 
 /// Why there is nothing, from what a call returned.

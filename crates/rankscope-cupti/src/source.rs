@@ -77,7 +77,7 @@ impl ProfilerPlugin for Cupti {
         match Running::begin(hub, &self.options) {
             Ok(running) => {
                 // Said at once, so that it is known also of a program that is killed.
-                say_what_is_there(hub);
+                say_what_is_there(hub, &running);
                 self.phase = Phase::Running(running);
             }
             Err(absent) => self.stand_back(&absent),
@@ -112,7 +112,7 @@ impl ProfilerPlugin for Cupti {
     }
 }
 
-fn say_what_is_there(hub: &Hub) {
+fn say_what_is_there(hub: &Hub, running: &Running) {
     let (buffers, buffer_bytes) = hub.room();
     let said = serde_json::json!({
         "file": hub.library.file,
@@ -122,6 +122,8 @@ fn say_what_is_there(hub: &Hub) {
         "clock_half_width_ns": hub.clock.half_width_ns,
         "buffers": buffers,
         "buffer_bytes": buffer_bytes,
+        "records": if running.chooses_fields { "chosen fields" } else { "whole" },
+        "beside": running.beside,
     });
     set_metadata("cupti.library", &said.to_string());
     hub.visible.iter().for_each(Visible::say);

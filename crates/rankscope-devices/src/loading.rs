@@ -85,18 +85,19 @@ pub unsafe fn text(at: *const c_char) -> Option<String> {
     (!at.is_null()).then(|| unsafe { CStr::from_ptr(at) }.to_string_lossy().into_owned())
 }
 
-/// Declares `Functions`: those that a library must have, and those that only some versions have. All return a status.
+/// Declares a struct of a library's functions: those that it must have, and those that only some versions have. All return a status.
 #[macro_export]
 macro_rules! functions {
-    (needed { $($need:ident: $need_symbol:literal = fn($($need_arg:ty),*);)+ }
+    ($(#[$doc:meta])* $name:ident
+     needed { $($need:ident: $need_symbol:literal = fn($($need_arg:ty),*);)+ }
      known { $($know:ident: $know_symbol:literal = fn($($know_arg:ty),*);)* }) => {
-        /// The functions, as they were found.
-        struct Functions {
+        $(#[$doc])*
+        struct $name {
             $($need: unsafe extern "C" fn($($need_arg),*) -> std::ffi::c_int,)+
             $($know: Option<unsafe extern "C" fn($($know_arg),*) -> std::ffi::c_int>,)*
         }
 
-        impl Functions {
+        impl $name {
             /// # Safety
             /// The library's functions have these types.
             ///

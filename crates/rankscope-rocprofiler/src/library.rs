@@ -15,6 +15,8 @@ use crate::agents::Gpus;
 use crate::places::Places;
 
 functions! {
+    /// The functions, as they were found.
+    Functions
     needed {
         get_version: "rocprofiler_get_version" = fn(*mut u32, *mut u32, *mut u32);
         get_timestamp: "rocprofiler_get_timestamp" = fn(*mut u64);

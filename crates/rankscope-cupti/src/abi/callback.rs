@@ -46,25 +46,10 @@ pub(crate) struct CallbackData {
     pub(crate) correlation_id: u32,
 }
 
-/// What the second version of subscribing is told, as of CUPTI 13.
-#[repr(C)]
-pub(crate) struct SubscriberParams {
-    pub(crate) struct_size: usize,
-    pub(crate) subscriber_name: *const c_char,
-    /// Where the name of who is subscribed already goes.
-    pub(crate) old_subscriber_name: *mut c_char,
-    pub(crate) old_subscriber_size: usize,
-    pub(crate) allow_multiple_subscribers: u8,
-    pub(crate) padding: [u8; 7],
-}
-
 const _: () = {
     use std::mem::offset_of;
     assert!(size_of::<CallbackData>() == 72 && offset_of!(CallbackData, function_name) == 8);
     assert!(offset_of!(CallbackData, symbol_name) == 32 && offset_of!(CallbackData, context) == 40);
     assert!(offset_of!(CallbackData, context_uid) == 48 && offset_of!(CallbackData, correlation_data) == 56);
     assert!(offset_of!(CallbackData, correlation_id) == 64);
-    assert!(size_of::<SubscriberParams>() == 40 && offset_of!(SubscriberParams, old_subscriber_name) == 16);
-    assert!(offset_of!(SubscriberParams, old_subscriber_size) == 24);
-    assert!(offset_of!(SubscriberParams, allow_multiple_subscribers) == 32);
 };

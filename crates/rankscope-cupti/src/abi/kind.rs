@@ -43,6 +43,12 @@ impl Kind {
         Self::ALL.into_iter().find(|kind| *kind as u32 == number)
     }
 
+    /// Where it stands in [`Self::ALL`].
+    pub(crate) fn place(self) -> usize {
+        // It is one of them, as the tests say.
+        Self::ALL.into_iter().position(|kind| kind == self).unwrap_or_default()
+    }
+
     /// Whether without it nothing is learned of devices.
     pub(crate) fn is_work(self) -> bool {
         matches!(self, Self::ConcurrentKernel | Self::Memcpy | Self::Memset)
@@ -88,6 +94,7 @@ mod tests {
     fn every_kind_is_found_by_its_number() {
         for kind in Kind::ALL {
             assert_eq!(Kind::of(kind as u32), Some(kind), "{}", kind.name());
+            assert_eq!(Kind::ALL[kind.place()], kind);
         }
         assert_eq!((Kind::of(3), Kind::of(0), Kind::of(46)), (Some(Kind::ConcurrentKernel), None, None));
     }

@@ -1,6 +1,10 @@
 use std::ffi::CStr;
 
+use proptest::prelude::*;
+
 use super::*;
+use crate::abi::{field_ids, layouts};
+use crate::layout::tests::{Said, field};
 
 /// A record of so many bytes, with these put where they belong.
 fn bytes(kind: u32, length: usize, fields: &[(usize, &[u8])]) -> Vec<u8> {
@@ -123,4 +127,77 @@ fn what_is_not_read_is_counted() {
     assert_eq!((counts.records, counts.short_records), (6, 1));
     assert_eq!(counts.unknown_kinds.into_iter().collect::<Vec<_>>(), [(46, 2), (9_999, 1)]);
     assert_eq!((counts.overheads["buffer flush"].total_ns, counts.overheads["unknown"].count), (15, 1));
+}
+
+/// The tables of a kind's records, the one that all have and the one of later versions.
+fn tables(kind: Kind) -> [&'static str; 2] {
+    match kind {
+        Kind::ConcurrentKernel => ["Kernel", "KernelInGraph"],
+        Kind::Memcpy => ["Memcpy", "MemcpyInGraph"],
+        Kind::MemcpyPeer => ["MemcpyPeer", "MemcpyPeerInGraph"],
+        Kind::Memset => ["Memset", "MemsetInGraph"],
+        Kind::Runtime | Kind::Driver => ["ApiCall", ""],
+        Kind::Synchronization => ["Synchronization", ""],
+        Kind::Overhead => ["Overhead", ""],
+        Kind::ExternalCorrelation => ["External", ""],
+    }
+}
+
+/// A field of a kind: its number, and where and how long it is in the first version.
+fn fields(kind: Kind) -> Vec<(i32, usize, usize, &'static str)> {
+    let places = layouts()
+        .into_iter()
+        .flat_map(|(table, fields)| fields.into_iter().map(move |(name, at, bytes)| (table, name, at, bytes)));
+    let all = places.zip(field_ids()).filter(|((table, ..), _)| tables(kind).contains(table));
+    all.map(|((_, name, at, bytes), (.., id))| (id, at, bytes, name)).collect()
+}
+
+/// A record with these numbers in both versions, and where in the second one fields lie: in the order of `order`, some wider than in the
+/// first, with gaps.
+fn in_both(kind: Kind, numbers: &[u64], order: &[u8]) -> (Vec<u8>, Vec<u8>, Said) {
+    let mut first = bytes(kind as u32, 248, &[]);
+    let mut second = bytes(kind as u32, 1_024, &[]);
+    let mut said = vec![field(0, 0, 4)];
+    let mut all: Vec<_> = fields(kind).into_iter().zip(numbers).zip(order).collect();
+    all.sort_by_key(|(_, order)| **order);
+    let mut end = 4_usize;
+    for (((id, at, bytes, name), number), order) in all {
+        let number = if name == "name" { c"gemm".as_ptr() as u64 } else { *number };
+        first[at..at + bytes].copy_from_slice(&number.to_le_bytes()[..bytes]);
+        let wide = if order % 3 == 0 { 8 } else { bytes };
+        let place = end.next_multiple_of(wide) + usize::from(order % 4) * wide;
+        second[place..place + bytes].copy_from_slice(&number.to_le_bytes()[..bytes]);
+        said.push(field(id, place, wide));
+        end = place + wide;
+    }
+    second.truncate(end);
+    (first, second, Said::of(&said, end))
+}
+
+proptest! {
+    #[test]
+    fn a_record_of_chosen_fields_says_what_a_whole_one_says(
+        place in 0..Kind::ALL.len(),
+        numbers in prop::collection::vec(any::<u64>(), 12),
+        order in prop::collection::vec(any::<u8>(), 12),
+    ) {
+        let kind = Kind::ALL[place];
+        let (first, second, said) = in_both(kind, &numbers, &order);
+        let layouts: &'static Layouts = Box::leak(Box::default());
+        said.told_to(layouts, kind);
+        let read = |decoder: Decoder, record: &[u8]| {
+            let mut decoder = decoder;
+            // SAFETY: the name is a constant of this test.
+            unsafe { decoder.record(record) };
+            // Waits show once the device of their context is known.
+            decoder.devices.extend(decoder.waits.iter().map(|(context, _)| (*context, 3)).collect::<Vec<_>>());
+            (decoder.take(), decoder.finish())
+        };
+        let whole = read(Decoder::new(Calls::default(), ApiCalls::All), &first);
+        let chosen = read(Decoder::new(Calls::default(), ApiCalls::All).with_layouts(Some(layouts)), &second);
+        prop_assert_eq!(whole, chosen);
+        // And one that is cut says nothing.
+        let (items, counts) = read(Decoder::new(Calls::default(), ApiCalls::All).with_layouts(Some(layouts)), &second[..second.len() - 1]);
+        prop_assert_eq!((items.len(), counts.short_records), (0, 1));
+    }
 }

@@ -1,9 +1,10 @@
 /* A library that stands for CUPTI's. FAKE_CUPTI says which: "12.9", "13.1", "13.2" and "13.3" are versions as they are without a
  * device, "old" is one that nobody reads, "taken" one that another profiler has, "incompatible" one that is in another mode, "early" one
- * that is not up until fake_up() is called, "elsewhen" one with a clock of its own, "26" one that cannot be refused a buffer. Anything else
- * works, and does what fake_play() is told, line by line. FAKE_CUPTI_SAYS is a file to which each call that must not be made is written. */
+ * that is not up until fake_up() is called, "elsewhen" one with a clock of its own, "26" one that cannot be refused a buffer. What
+ * begins with "fields" has the second version of the interface (second.h). Anything else works, and does what fake_play() is told, line by line. FAKE_CUPTI_SAYS is a file to which each call that must not be made is written. */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <stddef.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,6 +70,21 @@ static void say(const char *call) {
     }
 }
 
+static void now(uint64_t *);
+static int next_record(uint8_t *, size_t, uint8_t **), push(int, uint64_t), pop(int, uint64_t *);
+static void take_dropped(size_t *);
+int cuptiSubscribe(void **, told_fn, void *);
+
+/* 26 is older than the second version. */
+#ifndef OLD
+#include "second.h"
+#else
+enum { second_subscribed, fields_chosen };
+static int has_second(void) { return 0; }
+static int is_refused(const char *call) { return !call; }
+static int is_laid(const void *record) { return !record; }
+#endif
+
 /* How a version without a device answers: 13.2 does not, and whichever call it is. */
 static int answer(int of_12_9, int of_13_1) {
     if (is("13.2"))
@@ -85,14 +101,20 @@ static int answer(int of_12_9, int of_13_1) {
 int cuptiGetVersion(uint32_t *version) {
     say("cuptiGetVersion");
     int status = answer(OK, OK);
-    *version = is("13.1") ? 130101 : is("old") ? 18 : is("26") ? 26 : is("taken") ? 130500 : 28;
+    *version = is("13.1") ? 130101 : is("old") ? 18 : is("26") ? 26 : is("taken") || has_second() ? 130500 : 28;
     return status;
 }
 
-int cuptiGetTimestamp(uint64_t *stamp) {
+static void now(uint64_t *stamp) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     *stamp = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec + (is("elsewhen") ? 5000000000u : 0);
+}
+
+int cuptiGetTimestamp(uint64_t *stamp) {
+    if (is_refused("cuptiGetTimestamp"))
+        return NOT_COMPATIBLE;
+    now(stamp);
     return answer(OK, OK);
 }
 
@@ -108,13 +130,18 @@ int cuptiFinalize(void) {
 }
 
 int cuptiActivityRegisterCallbacks(requested_fn r, completed_fn c) {
+    if (is_refused("cuptiActivityRegisterCallbacks"))
+        return NOT_COMPATIBLE;
     requested = r;
     completed = c;
+#ifndef OLD
+    completed_2 = NULL;
+#endif
     return answer(OK, OK);
 }
 
 static int may_enable(void) {
-    if (is("incompatible"))
+    if (is("incompatible") || is_refused("cuptiActivityEnable"))
         return NOT_COMPATIBLE;
     if (is("early") && !is_up)
         return NOT_INITIALIZED;
@@ -129,6 +156,8 @@ int cuptiActivityEnable(uint32_t kind) {
 }
 
 int cuptiActivityDisable(uint32_t kind) {
+    if (is_refused("cuptiActivityDisable"))
+        return NOT_COMPATIBLE;
     if (kind < KINDS)
         recorded[kind] = 0;
     return OK;
@@ -148,32 +177,48 @@ int cuptiActivityEnableDriverApi(uint32_t cbid, uint8_t on) { return choose(1, c
 #endif
 
 int cuptiSetThreadIdType(int type) {
+    if (is_refused("cuptiSetThreadIdType"))
+        return NOT_COMPATIBLE;
     thread_ids = type;
     return OK;
+}
+
+static void take_dropped(size_t *count) {
+    pthread_mutex_lock(&lock);
+    *count = dropped;
+    dropped = 0;
+    pthread_mutex_unlock(&lock);
 }
 
 int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *count) {
     (void)context;
     (void)stream;
-    pthread_mutex_lock(&lock);
-    *count = dropped;
-    dropped = 0;
-    pthread_mutex_unlock(&lock);
+    if (is_refused("cuptiActivityGetNumDroppedRecords"))
+        return NOT_COMPATIBLE;
+    take_dropped(count);
     return OK;
 }
 
-int cuptiActivityPushExternalCorrelationId(int kind, uint64_t id) {
+static int push(int kind, uint64_t id) {
     if (kind < 0 || kind >= 8 || pushed[kind].depth == 64)
         return INVALID_PARAMETER;
     pushed[kind].ids[pushed[kind].depth++] = id;
     return answer(NOT_INITIALIZED, UNKNOWN);
 }
 
-int cuptiActivityPopExternalCorrelationId(int kind, uint64_t *last) {
+int cuptiActivityPushExternalCorrelationId(int kind, uint64_t id) {
+    return is_refused("cuptiActivityPushExternalCorrelationId") ? NOT_COMPATIBLE : push(kind, id);
+}
+
+static int pop(int kind, uint64_t *last) {
     if (kind < 0 || kind >= 8 || pushed[kind].depth == 0)
         return INVALID_PARAMETER;
     *last = pushed[kind].ids[--pushed[kind].depth];
     return OK;
+}
+
+int cuptiActivityPopExternalCorrelationId(int kind, uint64_t *last) {
+    return is_refused("cuptiActivityPopExternalCorrelationId") ? NOT_COMPATIBLE : pop(kind, last);
 }
 
 static const struct {
@@ -199,7 +244,7 @@ int cuptiGetCallbackName(int domain, uint32_t cbid, const char **name) {
 
 int cuptiSubscribe(void **subscriber, told_fn t, void *context) {
     (void)context;
-    if (is("taken") || subscribed)
+    if (is("taken") || is("fields alone") || is("fields beside") || subscribed || second_subscribed)
         return TAKEN;
     int status = answer(NOT_INITIALIZED, OK);
     if (status == OK) {
@@ -211,20 +256,13 @@ int cuptiSubscribe(void **subscriber, told_fn t, void *context) {
     return status;
 }
 
-#ifndef OLD
-int cuptiSubscribe_v2(void **subscriber, told_fn t, void *context, subscriber_params *params) {
-    if (params->size != sizeof *params)
-        return INVALID_PARAMETER;
-    if (!is("taken"))
-        return cuptiSubscribe(subscriber, t, context);
-    strncpy(params->old_name, "CUPTI for somebody else", params->old_name_size);
-    return TAKEN;
-}
-#endif
-
 int cuptiUnsubscribe(void *subscriber) {
-    (void)subscriber;
-    subscribed = 0;
+#ifndef OLD
+    if (subscriber == &second)
+        second_subscribed = fields_chosen = 0;
+#endif
+    if (subscriber == &subscribed)
+        subscribed = 0;
     memset(told_of, 0, sizeof told_of);
     return OK;
 }
@@ -260,7 +298,13 @@ static buffer *known(const uint8_t *memory, buffer *add) {
 static buffer *fresh(void) {
     buffer *b = calloc(1, sizeof *b);
     size_t records_max = 77;
-    requested(&b->memory, &b->size, &records_max);
+#ifndef OLD
+    size_t info = sizeof info;
+    if (fields_chosen)
+        requested_2(&b->memory, &b->size, &records_max, &info);
+    else
+#endif
+        requested(&b->memory, &b->size, &records_max);
     if (records_max != 0)
         say("a bound on records");
     if (!b->memory) {
@@ -275,9 +319,19 @@ static buffer *fresh(void) {
     return b;
 }
 
+static void complete(uint8_t *memory, size_t size, size_t used) {
+#ifndef OLD
+    if (completed_2) {
+        completed_by_second(memory, size, used);
+        return;
+    }
+#endif
+    completed(NULL, 0, memory, size, used);
+}
+
 static void finish(buffer *b) {
     if (b)
-        completed(NULL, 0, b->memory, b->size, b->used);
+        complete(b->memory, b->size, b->used);
 }
 
 static slot *own_slot(void) {
@@ -323,8 +377,15 @@ static int put_into(slot *of, const void *record, size_t size) {
 }
 
 static void put(const void *record, size_t size) {
-    if (!requested)
+    if (!requested && !fields_chosen)
         return;
+    uint8_t fields[512];
+    if (is_laid(record)) {
+#ifndef OLD
+        size = chosen_record(record, fields);
+#endif
+        record = fields;
+    }
     slot *of = own_slot();
     pthread_mutex_lock(&of->lock);
     int had_room = put_into(of, record, (size + 7) / 8 * 8);
@@ -336,7 +397,7 @@ static void put(const void *record, size_t size) {
     }
 }
 
-int cuptiActivityGetNextRecord(uint8_t *memory, size_t valid, uint8_t **record) {
+static int next_record(uint8_t *memory, size_t valid, uint8_t **record) {
     buffer *b = known(memory, NULL);
     if (!b || b->used != valid)
         return INVALID_PARAMETER;
@@ -348,6 +409,10 @@ int cuptiActivityGetNextRecord(uint8_t *memory, size_t valid, uint8_t **record) 
             return kind == 0xdead ? 21 : OK; /* INVALID_KIND */
         }
     return NO_MORE;
+}
+
+int cuptiActivityGetNextRecord(uint8_t *memory, size_t valid, uint8_t **record) {
+    return is_refused("cuptiActivityGetNextRecord") ? NOT_COMPATIBLE : next_record(memory, valid, record);
 }
 
 int cuptiActivityFlushAll(uint32_t flag) {

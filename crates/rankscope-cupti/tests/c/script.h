@@ -104,7 +104,7 @@ static void line(char *text) {
         for (; kept_count > 0; kept_count--)
             finish(kept[kept_count - 1]);
     } else if (!strcmp(what, "stranger")) {
-        completed(NULL, 0, malloc(64), 64, 0);
+        complete(malloc(64), 64, 0);
     } else if (!strcmp(what, "dropped")) {
         dropped += N(1);
     } else if (!strcmp(what, "threads")) {

@@ -10,6 +10,7 @@ mod absences;
 mod damage;
 mod layouts;
 mod part;
+mod second;
 mod sessions;
 mod stage;
 mod wheels;

@@ -10,7 +10,7 @@ use rankscope_trace::{TrackKey, TrackKind};
 use super::stage::{Fake, Stage, is_on_device, metadata, named, told};
 
 /// Two launches, the second by an operator, with all that belongs to them.
-const LAUNCHES: &str = "\
+pub(crate) const LAUNCHES: &str = "\
 span forward
 call 2 60 1 1000 2000
 kernel 1 5000 9000 0 7 208 0 0 gemm
@@ -29,7 +29,7 @@ until 200000
 ";
 
 /// What of it is on the device.
-const LAUNCHED: [&str; 7] = [
+pub(crate) const LAUNCHED: [&str; 7] = [
     // The ranges of the program, as the device saw them.
     "forward @0/7 of forward",
     "gemm @0/7 of forward correlation 1",

@@ -65,7 +65,7 @@ impl Stage {
     pub(crate) fn command(&self, part: &str, script: &str) -> Command {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["part::child", "--exact", "--ignored", "--nocapture", "--test-threads", "1"]);
-        for name in ["VIRTUAL_ENV", "CONDA_PREFIX", "CUDA_HOME", "CUDA_PATH", "FAKE_CUDA"] {
+        for name in ["VIRTUAL_ENV", "CONDA_PREFIX", "CUDA_HOME", "CUDA_PATH", "FAKE_CUDA", "RANKSCOPE_CUPTI_RECORDS"] {
             command.env_remove(name);
         }
         command.env("RANKSCOPE_TEST_PART", part).env("RANKSCOPE_TEST_FILE", self.recording());
