@@ -75,6 +75,12 @@ pub enum Absent {
         /// What it returned.
         status: Status,
     },
+    /// Records have the fields that were chosen, and CUPTI does not say where these lie.
+    #[error("{file} says of none of its records where their fields lie: RANKSCOPE_CUPTI_RECORDS=whole asks for others")]
+    NoLayouts {
+        /// The library.
+        file: String,
+    },
     /// CUPTI's clock shows no time, although it says that it does.
     #[error("CUPTI's clock shows no time")]
     NoTime,

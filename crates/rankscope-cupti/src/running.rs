@@ -102,6 +102,10 @@ impl Running {
         if chooses_fields && collected.is_some() {
             hub.library.unsubscribe(subscription);
         }
+        let is_unread =
+            |it: &Collected| chooses_fields && it.counts.records > 0 && it.counts.short_records == it.counts.records;
+        let unread = collected.as_ref().filter(|it| is_unread(it));
+        let absent = absent.or_else(|| unread.map(|_| Absent::NoLayouts { file: hub.library.file.clone() }));
         Ended { collected, refused, absent }
     }
 }
@@ -152,7 +156,7 @@ pub(crate) struct Ended {
     pub(crate) collected: Option<Collected>,
     /// Kinds that were refused.
     pub(crate) refused: Vec<(Kind, Status)>,
-    /// CUPTI was never ready.
+    /// CUPTI was never ready, or nothing of what it handed over can be read.
     pub(crate) absent: Option<Absent>,
 }
 

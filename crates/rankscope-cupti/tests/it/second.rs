@@ -160,6 +160,8 @@ fn what_lies_where_it_cannot_is_counted_and_the_rest_is_recorded() {
     .into();
     for (who, (kernels, copies, unread)) in expected {
         let Some((_folder, played)) = played(who, "once", script) else { return };
+        let says_nothing = "says of none of its records where their fields lie: RANKSCOPE_CUPTI_RECORDS=whole asks for others";
+        assert_eq!(played.said("absent").map(|why| why.ends_with(says_nothing)), (unread == 3).then_some(true), "{who}");
         let trace = played.trace();
         let shown = (named(&trace, "gemm").len(), named(&trace, "Memcpy HtoD (Pinned -> Device)").len());
         assert_eq!((shown, &played.counts()["short_records"]), ((kernels, copies), &unread.into()), "{who}");
