@@ -5,7 +5,6 @@
 #![expect(unsafe_code, reason = "CUPTI calls with pointers of its own")]
 
 use std::ffi::{c_int, c_void};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rankscope_record::{current_annotation, current_correlation};
 
@@ -14,9 +13,8 @@ use crate::hub::Hub;
 
 /// Does `work` with the hub, unless there is none or it is off; a panic turns it off.
 fn guarded(work: impl FnOnce(&'static Hub)) {
-    let Some(hub) = Hub::find().filter(|hub| !hub.is_off()) else { return };
-    if catch_unwind(AssertUnwindSafe(|| work(hub))).is_err() {
-        hub.turn_off();
+    if let Some(hub) = Hub::find() {
+        hub.switch.guarded(|| work(hub));
     }
 }
 
@@ -97,7 +95,7 @@ pub(crate) unsafe extern "C" fn call_told(_: *mut c_void, _domain: c_int, _cbid:
         return;
     };
     guarded(|hub| match ApiSite::of(data.site) {
-        Some(ApiSite::Enter) if hub.is_recording() => *shared = enter(hub),
+        Some(ApiSite::Enter) if hub.switch.is_recording() => *shared = enter(hub),
         Some(ApiSite::Exit) => leave(hub, std::mem::take(shared)),
         _ => {}
     });

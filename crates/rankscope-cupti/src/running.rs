@@ -11,9 +11,10 @@ use std::time::{Duration, Instant};
 
 use rankscope_devices::Worker;
 
-use crate::abi::{Kind, Status};
+use crate::abi::Status;
 use crate::absent::Absent;
 use crate::calls::Calls;
+use crate::counts::Counts;
 use crate::decode::Decoder;
 use crate::edge;
 use crate::hub::Hub;
@@ -27,8 +28,8 @@ use crate::worker::{Collected, Collector};
 const ASK_EVERY: Duration = Duration::from_millis(1);
 
 /// A session at work.
-pub(crate) struct Running {
-    hub: &'static Hub,
+pub struct Running {
+    pub(crate) hub: &'static Hub,
     subscription: Subscription,
     kinds: Arc<Kinds>,
     worker: Worker<Collected>,
@@ -44,10 +45,10 @@ impl Running {
     /// # Errors
     /// Why there will be nothing. Then nothing was begun.
     pub(crate) fn begin(hub: &'static Hub, options: &CuptiOptions) -> Result<Self, Absent> {
-        if !hub.begin() {
+        if !hub.switch.begin() {
             return Err(Absent::InUse);
         }
-        Self::with_hub(hub, options).inspect_err(|_| hub.end())
+        Self::with_hub(hub, options).inspect_err(|_| hub.switch.end())
     }
 
     /// Beside others and with chosen fields, if that can be; a library that refuses that still has the first version, but whoever allows
@@ -85,7 +86,7 @@ impl Running {
     /// Ends, and returns what came of it.
     pub(crate) fn end(self, patience: Duration) -> Ended {
         let Self { hub, subscription, kinds, worker, chooses_fields, .. } = self;
-        hub.end();
+        hub.switch.end();
         if !chooses_fields {
             hub.library.unsubscribe(subscription);
         }
@@ -95,7 +96,7 @@ impl Running {
         while hub.library.flush().is_ok() && hub.outstanding() > 0 && Instant::now() < deadline {
             thread::sleep(ASK_EVERY);
         }
-        let refused = kinds.refused();
+        let refused = kinds.refused().iter().map(|(kind, status)| format!("{}: {status}", kind.name())).collect();
         let absent = kinds.no_work().map(|status| refusal(&hub.library, ENABLE, status));
         let collected = worker.finish();
         // Records are read as those of a subscriber, who stays as long as somebody may read.
@@ -151,14 +152,7 @@ fn record(
 const ENABLE: &str = "cuptiActivityEnable";
 
 /// What came of a session.
-pub(crate) struct Ended {
-    /// None if the thread that has it does not answer.
-    pub(crate) collected: Option<Collected>,
-    /// Kinds that were refused.
-    pub(crate) refused: Vec<(Kind, Status)>,
-    /// CUPTI was never ready, or nothing of what it handed over can be read.
-    pub(crate) absent: Option<Absent>,
-}
+pub(crate) type Ended = rankscope_devices::Ended<Absent, Counts>;
 
 fn subscribe(hub: &Hub) -> Result<Subscription, Absent> {
     hub.library.subscribe(edge::call_told).map_err(|status| match refusal(&hub.library, "cuptiSubscribe", status) {

@@ -11,11 +11,8 @@ use crate::decode::Decoder;
 use crate::hub::{Hub, Tally};
 use crate::kinds::Kinds;
 
-/// What a session left: who handed its work over, and what became of it.
-pub(crate) struct Collected {
-    pub(crate) source: DeviceSource,
-    pub(crate) counts: Counts,
-}
+/// What a session left.
+pub(crate) type Collected = rankscope_devices::Collected<Counts>;
 
 /// What the thread has of a session.
 pub(crate) struct Collector {

@@ -5,7 +5,6 @@
 #![expect(unsafe_code, reason = "rocprofiler calls with pointers of its own")]
 
 use std::ffi::c_int;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rankscope_record::{current_annotation, current_correlation};
 
@@ -19,9 +18,8 @@ pub(crate) static RECEIVERS: Receivers = Receivers { records, external };
 
 /// Does `work` with the hub, unless there is none or it is off; a panic turns it off.
 fn guarded(work: impl FnOnce(&'static Hub)) {
-    let Some(hub) = Hub::find().filter(|hub| !hub.is_off()) else { return };
-    if catch_unwind(AssertUnwindSafe(|| work(hub))).is_err() {
-        hub.turn_off();
+    if let Some(hub) = Hub::find() {
+        hub.switch.guarded(|| work(hub));
     }
 }
 
@@ -72,7 +70,7 @@ unsafe fn keep(hub: &Hub, records: &[*const Header]) {
 extern "C" fn external(kind: c_int) -> u64 {
     let mut id = 0;
     guarded(|hub| {
-        if hub.is_recording() {
+        if hub.switch.is_recording() {
             let current = match u32::try_from(kind).ok().and_then(Kind::of) {
                 Some(Kind::HipCall) => current_annotation(),
                 Some(Kind::Copy | Kind::Dispatch) => current_correlation(),

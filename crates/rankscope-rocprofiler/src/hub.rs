@@ -4,9 +4,9 @@
 //! session gets ready, and each session uses it while it lasts.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use rankscope_devices::{ClockFit, Filled, Pool};
+use rankscope_devices::{ClockFit, Filled, Pool, Switch};
 
 use crate::absent::Absent;
 use crate::agents::Gpus;
@@ -16,18 +16,14 @@ use crate::tool::Tool;
 static HUB: OnceLock<Hub> = OnceLock::new();
 
 /// What there is of rocprofiler in this process.
-pub(crate) struct Hub {
+pub struct Hub {
     pub(crate) library: Library,
     pub(crate) version: [u32; 3],
     pub(crate) clock: ClockFit,
     pub(crate) gpus: Gpus,
     pub(crate) tool: &'static Tool,
     pool: Pool,
-    process: u32,
-    /// A session records.
-    is_recording: AtomicBool,
-    /// A callback panicked; nothing is done in them any more.
-    is_off: AtomicBool,
+    pub(crate) switch: Switch,
     refused: AtomicU64,
     dropped: AtomicU64,
 }
@@ -57,7 +53,7 @@ impl Hub {
             let _ = HUB.set(make()?);
         }
         let hub = HUB.get().ok_or(Absent::InUse)?;
-        if hub.process == std::process::id() { Ok(hub) } else { Err(Absent::Forked) }
+        if hub.switch.is_of_this_process() { Ok(hub) } else { Err(Absent::Forked) }
     }
 
     pub(crate) fn new(
@@ -75,33 +71,10 @@ impl Hub {
             gpus,
             tool,
             pool,
-            process: std::process::id(),
-            is_recording: AtomicBool::new(false),
-            is_off: AtomicBool::new(false),
+            switch: Switch::new(),
             refused: AtomicU64::new(0),
             dropped: AtomicU64::new(0),
         }
-    }
-
-    /// Takes it for a session. False where another has it.
-    pub(crate) fn begin(&self) -> bool {
-        !self.is_recording.swap(true, Ordering::AcqRel)
-    }
-
-    pub(crate) fn end(&self) {
-        self.is_recording.store(false, Ordering::Release);
-    }
-
-    pub(crate) fn is_recording(&self) -> bool {
-        self.is_recording.load(Ordering::Relaxed) && !self.is_off()
-    }
-
-    pub(crate) fn turn_off(&self) {
-        self.is_off.store(true, Ordering::Relaxed);
-    }
-
-    pub(crate) fn is_off(&self) -> bool {
-        self.is_off.load(Ordering::Relaxed)
     }
 
     /// A buffer to copy records into.

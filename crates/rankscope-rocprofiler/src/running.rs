@@ -8,6 +8,7 @@ use rankscope_devices::{Worker, mapped_files};
 
 use crate::abi::Status;
 use crate::absent::Absent;
+use crate::counts::Counts;
 use crate::decode::Decoder;
 use crate::edge;
 use crate::hub::Hub;
@@ -17,8 +18,8 @@ use crate::probe::refusal;
 use crate::worker::{Collected, Collector};
 
 /// A session at work.
-pub(crate) struct Running {
-    hub: &'static Hub,
+pub struct Running {
+    pub(crate) hub: &'static Hub,
     worker: Worker<Collected>,
 }
 
@@ -28,10 +29,10 @@ impl Running {
     /// # Errors
     /// Why there will be nothing. Then nothing was begun.
     pub(crate) fn begin(hub: &'static Hub, options: &RocprofilerOptions) -> Result<Self, Absent> {
-        if !hub.begin() {
+        if !hub.switch.begin() {
             return Err(Absent::InUse);
         }
-        Self::with_hub(hub, options).inspect_err(|_| hub.end())
+        Self::with_hub(hub, options).inspect_err(|_| hub.switch.end())
     }
 
     fn with_hub(hub: &'static Hub, options: &RocprofilerOptions) -> Result<Self, Absent> {
@@ -49,19 +50,14 @@ impl Running {
     /// Ends, and returns what came of it.
     pub(crate) fn end(self) -> Ended {
         let Self { hub, worker } = self;
-        hub.end();
+        hub.switch.end();
         // What they return says nothing that the records do not say.
         let _ = (hub.tool.stop)();
         let _ = (hub.tool.flush)();
         let was_late = hub.tool.tells_of_runtimes != 0 && (hub.tool.runtimes)() == 0 && has_runtime(&mapped_files());
-        Ended { collected: worker.finish(), absent: was_late.then_some(Absent::HipWasUp) }
+        Ended { collected: worker.finish(), refused: Vec::new(), absent: was_late.then_some(Absent::HipWasUp) }
     }
 }
 
 /// What came of a session.
-pub(crate) struct Ended {
-    /// None if the thread that has it does not answer.
-    pub(crate) collected: Option<Collected>,
-    /// Nothing could come.
-    pub(crate) absent: Option<Absent>,
-}
+pub(crate) type Ended = rankscope_devices::Ended<Absent, Counts>;

@@ -2,15 +2,40 @@
 //!
 //! The library can say a number in words, but versions that find no driver answer that question with an error, too.
 
-use std::ffi::c_int;
-use std::fmt;
+use rankscope_devices::statuses;
 
-/// What a call into CUPTI returned.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Status(pub c_int);
+statuses! {
+    /// What a call into CUPTI returned.
+    Status {
+        0 => "success",
+        1 => "invalid parameter",
+        2 => "invalid device",
+        3 => "invalid context",
+        7 => "invalid operation",
+        8 => "out of memory",
+        11 => "not implemented",
+        12 => "no more records",
+        13 => "not ready",
+        14 => "not compatible with how CUPTI is used already",
+        15 => "not initialised",
+        19 => "invalid handle",
+        21 => "invalid kind",
+        23 => "disabled",
+        26 => "the hardware is busy",
+        27 => "not supported",
+        33 => "virtualised devices are not supported",
+        35 => "insufficient privileges: the driver lets only administrators profile",
+        39 => "another profiler is subscribed",
+        40 => "insufficient privileges on a virtualised device",
+        41 => "confidential computing",
+        43 => "MIG devices are not supported",
+        45 => "not supported under WSL",
+        47 => "hardware events are not supported under MPS",
+        999 => "unknown error",
+    }
+}
 
 impl Status {
-    pub(crate) const SUCCESS: Self = Self(0);
     pub(crate) const MAX_LIMIT_REACHED: Self = Self(12);
     /// Another user of the library has chosen a mode in which this call has no meaning.
     pub const NOT_COMPATIBLE: Self = Self(14);
@@ -18,58 +43,6 @@ impl Status {
     pub const NOT_INITIALIZED: Self = Self(15);
     /// Another profiler is there already.
     pub const MULTIPLE_SUBSCRIBERS: Self = Self(39);
-
-    /// `Ok` for success.
-    pub(crate) fn done(self) -> Result<(), Self> {
-        if self == Self::SUCCESS { Ok(()) } else { Err(self) }
-    }
-
-    /// What the number means; of numbers that are not listed, nothing.
-    pub fn meaning(self) -> Option<&'static str> {
-        Some(match self.0 {
-            0 => "success",
-            1 => "invalid parameter",
-            2 => "invalid device",
-            3 => "invalid context",
-            7 => "invalid operation",
-            8 => "out of memory",
-            11 => "not implemented",
-            12 => "no more records",
-            13 => "not ready",
-            14 => "not compatible with how CUPTI is used already",
-            15 => "not initialised",
-            19 => "invalid handle",
-            21 => "invalid kind",
-            23 => "disabled",
-            26 => "the hardware is busy",
-            27 => "not supported",
-            33 => "virtualised devices are not supported",
-            35 => "insufficient privileges: the driver lets only administrators profile",
-            39 => "another profiler is subscribed",
-            40 => "insufficient privileges on a virtualised device",
-            41 => "confidential computing",
-            43 => "MIG devices are not supported",
-            45 => "not supported under WSL",
-            47 => "hardware events are not supported under MPS",
-            999 => "unknown error",
-            _ => return None,
-        })
-    }
-}
-
-impl fmt::Display for Status {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.meaning() {
-            Some(meaning) => write!(f, "error {} ({meaning})", self.0),
-            None => write!(f, "error {}", self.0),
-        }
-    }
-}
-
-impl fmt::Debug for Status {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
 }
 
 #[cfg(test)]

@@ -1,68 +1,41 @@
 //! [`Status`]: what a call into rocprofiler returns, with names of our own.
 
-use std::ffi::c_int;
-use std::fmt;
+use rankscope_devices::statuses;
 
-/// What a call into rocprofiler returned.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Status(pub c_int);
+statuses! {
+    /// What a call into rocprofiler returned.
+    Status {
+        0 => "success",
+        1 => "unspecified",
+        2 => "no such context",
+        3 => "no such buffer",
+        4 => "no such kind",
+        5 => "no such operation",
+        7 => "no such agent",
+        9 => "the context failed",
+        10 => "the context is not valid",
+        11 => "the context does not start",
+        12 => "another context is in the way",
+        14 => "the buffer is busy",
+        15 => "configured already",
+        16 => "it can be configured no more",
+        17 => "not implemented",
+        18 => "incompatible structures",
+        19 => "invalid argument",
+        21 => "it has ended",
+        28 => "the kernel's driver is too old",
+        29 => "out of resources",
+        37 => "not available",
+        39 => "the GPU's architecture is not supported",
+        40 => "permission denied",
+    }
+}
 
 impl Status {
-    pub(crate) const SUCCESS: Self = Self(0);
     /// rocprofiler has ended.
     pub(crate) const ENDED: Self = Self(21);
     /// A tool may only be configured before the first runtime is up.
     pub const LOCKED: Self = Self(16);
-
-    /// `Ok` for success.
-    pub(crate) fn done(self) -> Result<(), Self> {
-        if self == Self::SUCCESS { Ok(()) } else { Err(self) }
-    }
-
-    /// What the number means; of numbers that are not listed, nothing.
-    pub fn meaning(self) -> Option<&'static str> {
-        Some(match self.0 {
-            0 => "success",
-            1 => "unspecified",
-            2 => "no such context",
-            3 => "no such buffer",
-            4 => "no such kind",
-            5 => "no such operation",
-            7 => "no such agent",
-            9 => "the context failed",
-            10 => "the context is not valid",
-            11 => "the context does not start",
-            12 => "another context is in the way",
-            14 => "the buffer is busy",
-            15 => "configured already",
-            16 => "it can be configured no more",
-            17 => "not implemented",
-            18 => "incompatible structures",
-            19 => "invalid argument",
-            21 => "it has ended",
-            28 => "the kernel's driver is too old",
-            29 => "out of resources",
-            37 => "not available",
-            39 => "the GPU's architecture is not supported",
-            40 => "permission denied",
-            _ => return None,
-        })
-    }
-}
-
-impl fmt::Display for Status {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.meaning() {
-            Some(meaning) => write!(f, "error {} ({meaning})", self.0),
-            None => write!(f, "error {}", self.0),
-        }
-    }
-}
-
-impl fmt::Debug for Status {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
 }
 
 #[cfg(test)]
