@@ -111,7 +111,11 @@ const EDGES: &[Edge] = &[
     ("rankscope-nccl", "rankscope-record", "writes its recordings; the smallest of it, loaded into somebody else's job"),
     ("rankscope-pjrt", "rankscope-record", "which rank this is, and nothing that records; loaded into somebody else's job"),
     ("rankscope-counters", "rankscope-record", "a plugin of its sessions, whose tracks are counters of its recordings"),
-    ("rankscope-devices", "rankscope-record", "readings of clocks, and threads that take no signal of the program's"),
+    (
+        "rankscope-devices",
+        "rankscope-record",
+        "the plugin of its sessions, readings of clocks, and threads that take no signal of the program's",
+    ),
     ("rankscope-cupti", "rankscope-devices", "buffers, a thread that decodes them, clocks and states"),
     ("rankscope-cupti", "rankscope-record", "a plugin of its sessions, whose join knows which span device work is of"),
     ("rankscope-rocprofiler", "rankscope-devices", "buffers, a thread that decodes them, clocks and states"),
