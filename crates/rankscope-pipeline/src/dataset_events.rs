@@ -164,7 +164,7 @@ impl Writer<'_> {
             self.clocks.ranks[file.ranks.clone()].par_iter().map(|rank| self.read(rank)).collect::<Result<_, _>>()?;
         let path = self.folder.join(&file.name);
         let (folder, name) = (path.parent().unwrap_or(&self.folder), rankscope_run::file_name(&path));
-        let mut outputs = Outputs::into_directory(folder)?;
+        let mut outputs = Outputs::among_many(folder)?.replacing();
         let mut rows = 0;
         outputs.write(&name, |to| {
             let frames = ranks.iter().flat_map(|rank| events(self.events_of(rank)));

@@ -55,6 +55,12 @@ impl Outputs {
         Ok(Self { swept: true, store: outputs.store.map(|_| Put::Once), ..outputs })
     }
 
+    /// The same where an object that is there is replaced: it may be of an earlier writing, which was another one.
+    #[must_use]
+    pub fn replacing(self) -> Self {
+        Self { store: self.store.map(|_| Put::Replace), ..self }
+    }
+
     /// Writes the file `name` by `fill`, under a temporary name for now.
     ///
     /// # Errors
