@@ -16,7 +16,7 @@ use rankscope_top::{Asked, Paint, Top};
 
 use crate::exit::ExitCode;
 use crate::output::{self, Format};
-use crate::pace::pause;
+use crate::pace::Pace;
 use terminal::Screen;
 
 /// Between looks, at least.
@@ -52,11 +52,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     // Looks time and again, and so sees alarms by itself.
-    let (mut job, began) = (LiveJob::new(&args.run), Instant::now());
+    let (mut job, began, pace) = (LiveJob::new(&args.run), Instant::now(), Pace::of(EVERY));
     // Before the screen is taken: what fails now is told where the command was typed.
     let looked = job.look().map(|look| look.document);
     let Some(now) = unless_over(looked, &args.run)? else { return replay::run(args) };
-    if has_screen(args) { on_screen(job, now, began) } else { printed(args, job, &now, began) }
+    if has_screen(args) { on_screen(job, now, began, pace) } else { printed(args, job, &now, pace) }
 }
 
 /// The first look; none of a run that has ended, which may have left pages of ranks that were killed. They tell of nobody.
@@ -73,20 +73,19 @@ fn has_screen(args: &Args) -> bool {
     args.format == Format::Table && std::io::stdout().is_terminal()
 }
 
-/// Prints look after look, one document or one table each, of which `now`, begun at `began`, is the first.
-fn printed(args: &Args, mut job: LiveJob, now: &LiveDocument, mut began: Instant) -> Result<ExitCode> {
+/// Prints look after look, one document or one table each, of which `now` is the first.
+fn printed(args: &Args, mut job: LiveJob, now: &LiveDocument, mut pace: Pace) -> Result<ExitCode> {
     show(args, now)?;
     loop {
-        thread::sleep(pause(EVERY, began.elapsed()));
-        began = Instant::now();
+        thread::sleep(pace.pause());
         let Some(document) = until_the_end(job.look())? else { return Ok(ExitCode::SUCCESS) };
         show(args, &document)?;
     }
 }
 
 /// On a terminal, from `now`, looked for at `began`, until somebody quits. What was seen last stays there when the job has ended.
-fn on_screen(mut job: LiveJob, now: LiveDocument, began: Instant) -> Result<ExitCode> {
-    let mut next = began + pause(EVERY, began.elapsed());
+fn on_screen(mut job: LiveJob, now: LiveDocument, began: Instant, mut pace: Pace) -> Result<ExitCode> {
+    let mut next = began + pace.pause();
     let mut top = Top::new(Paint { color: output::style().color });
     top.take(now);
     let mut screen = Screen::open()?;
@@ -111,7 +110,7 @@ fn on_screen(mut job: LiveJob, now: LiveDocument, began: Instant) -> Result<Exit
                 }
             }
         }
-        next = began + pause(EVERY, began.elapsed());
+        next = began + pace.pause();
     }
 }
 

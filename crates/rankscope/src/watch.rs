@@ -19,7 +19,7 @@ use rankscope_report::{LiveCounts, alarm_line};
 use crate::ending::stop_switch;
 use crate::exit::ExitCode;
 use crate::output::{self, Format};
-use crate::pace::{PAUSE_MAX, pause};
+use crate::pace::{PAUSE_MAX, Pace};
 use exec::Hook;
 use metrics::Metrics;
 use otlp::Otlp;
@@ -98,6 +98,7 @@ impl Watcher {
     fn stay(&mut self, args: &Args, stop: &AtomicBool) -> Result<ExitCode> {
         self.tell(&self.log.left_behind())?;
         let (mut seen_at, mut has_seen) = (Instant::now(), false);
+        let mut pace = Pace::of(args.every);
         while !stop.load(Ordering::Relaxed) {
             let began = Instant::now();
             if self.look()? {
@@ -105,7 +106,7 @@ impl Watcher {
             } else if seen_at.elapsed() >= args.wait {
                 return if has_seen { Ok(ExitCode::SUCCESS) } else { Err(no_pages(args).into()) };
             }
-            rest(pause(args.every, began.elapsed()), stop);
+            rest(pace.pause(), stop);
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -35,8 +35,8 @@ impl Looked {
     }
 }
 
-/// A look takes at most one part in so many of the time between two.
-const PACE: f64 = 20.0;
+/// What a look takes of processors is at most one part in so many of the time between two, as `top` paces itself.
+const PACE: f64 = 24.0;
 /// Collectives of a step.
 const MEETINGS: u64 = 8;
 const STEP_NS: i64 = 1_000_000_000;
@@ -60,7 +60,7 @@ fn look(binary: &Path, folder: &Path, ranks: u32, limit: f64) -> Result<Looked> 
     let mut top = Command::new(binary);
     top.arg("top").arg(&run).args(["--once", "--format", "json"]).stdout(Stdio::null());
     let cost = child::fastest(&mut top)?;
-    let every_seconds = (PACE * cost.seconds).max(1.0);
+    let every_seconds = (PACE * cost.cpu_seconds).max(1.0);
     let screen = on_screen(binary, &run)?;
     let screen_share_of_core = screen.cpu_seconds / screen.seconds;
     Ok(Looked { ranks, cost, every_seconds, share_of_core: cost.cpu_seconds / every_seconds, screen_share_of_core, limit })
