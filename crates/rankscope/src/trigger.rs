@@ -27,8 +27,8 @@ use crate::run::ranks;
 /// neither: torch's own processes ask the agent of their node, if they run with KINETO_USE_DAEMON=1, and begin at one instant.
 ///
 /// With --last nobody is asked for anything: what ranks that record themselves have recorded is read while they go on, and kept in
-/// incidents/ of the run, aligned and reported. It works on every run that records itself; `rankscope run --ring` keeps it small, and
-/// brings in the ranks of nodes that share no directory.
+/// incidents/ of the run, aligned and reported. It works on every run that records itself, and brings in the ranks of nodes that share
+/// no directory, if these share a key; `rankscope run --ring` keeps it small.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The run directory

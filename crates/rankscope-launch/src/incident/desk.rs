@@ -63,7 +63,7 @@ pub(super) struct Request {
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NoAnswer {
-    #[error("no `rankscope run --ring` of this run looks for requests")]
+    #[error("no `rankscope run` of this run looks for requests")]
     NobodyLooks,
     #[error("the process of `rankscope run` did not take the request in {} s", TAKEN_WITHIN.as_secs())]
     NotTaken,

@@ -1,4 +1,4 @@
-//! `--ring`: whoever keeps an incident when something happens in a job that runs here.
+//! Whoever keeps an incident of a job that runs here: when something happens, with `--ring`, and when somebody asks by hand.
 //!
 //! Each is kept and reported by a process of its own, `rankscope trigger RUN --last`, which may fail and harms nobody. What happens
 //! while the last incident is still within the ring is part of that, and makes no other, whichever node notices it. Nodes that share no directory
@@ -54,14 +54,15 @@ pub(crate) struct Incidents {
 
 impl Incidents {
     /// Keeps the last `ring` of the run in `directory` whenever somebody asks, if this process is the one that leads its job. If it is another
-    /// one, that is told; and if it is one of `nodes`, it has its own end kept whenever the one that leads says so.
+    /// one, that is told; and if it is one of `nodes`, it has its own end kept whenever the one that leads says so. Without a ring nothing is
+    /// kept but what is asked for by hand, which needs nobody here where there are no other nodes to be asked.
     pub(crate) fn start(
         ring: Option<Duration>,
         directory: Option<&Directory>,
         nodes: Option<Nodes>,
         observer: &Arc<dyn Observer>,
     ) -> Option<Self> {
-        let (ring, directory) = (ring?, directory?);
+        let directory = directory.filter(|_| ring.is_some() || nodes.is_some())?;
         let (run, leads, of_nodes) = (directory.path(), directory.manifest.is_some(), nodes.is_some());
         let (asks, asked) = channel();
         let whose = if leads { Whose::Run } else { Whose::Node };
@@ -80,7 +81,7 @@ impl Incidents {
         };
         match started {
             Ok(thread) => Some(Self {
-                ask: Ask::new(asks.clone(), of_nodes),
+                ask: if ring.is_some() { Ask::new(asks.clone(), of_nodes) } else { Ask::nobody() },
                 desk: (leads || of_nodes).then(|| Desk::open(run, whose, of_nodes, asks.clone())).flatten(),
                 asks,
                 thread,
@@ -115,9 +116,12 @@ impl Incidents {
     }
 }
 
+/// What another node notices is nothing that is kept here.
+const WITHOUT_A_RING: &str = "the first node keeps what is asked for by hand alone; start its `rankscope run` with --ring, too";
+
 struct Keeper {
     run: PathBuf,
-    ring: Duration,
+    ring: Option<Duration>,
     nodes: Option<Nodes>,
     observer: Arc<dyn Observer>,
     /// Incidents that nobody asked for by hand.
@@ -131,16 +135,19 @@ impl Keeper {
         for asked in asked {
             let Asked::Keep(wanted) = asked else { return };
             match wanted.last {
-                None => self.noticed(&wanted),
                 Some(last) => self.by_hand(last, &wanted),
+                None => match self.ring {
+                    Some(ring) => self.noticed(ring, &wanted),
+                    None => self.tell(&wanted, &Answer::none(WITHOUT_A_RING)),
+                },
             }
         }
     }
 
     /// Something happened, which may be part of what happened before.
-    fn noticed(&mut self, wanted: &Wanted) {
+    fn noticed(&mut self, ring: Duration, wanted: &Wanted) {
         if let Some((when, answer)) = &self.last {
-            if when.elapsed() < self.ring {
+            if when.elapsed() < ring {
                 return self.tell(wanted, answer);
             }
             if self.count == INCIDENTS_MAX {
@@ -150,7 +157,7 @@ impl Keeper {
         }
         let when = Instant::now();
         self.count += 1;
-        let kept = self.keep(&wanted.because, self.ring);
+        let kept = self.keep(&wanted.because, ring);
         let answer = answer_of(&kept);
         // Who raised it has sent its part, and need not wait for the report.
         self.tell(wanted, &answer);

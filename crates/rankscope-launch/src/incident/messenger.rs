@@ -32,9 +32,9 @@ pub(super) enum Route {
 /// Whoever tells it.
 pub(super) struct Messenger {
     pub(super) route: Route,
-    /// The run directory, and how much of it is kept.
+    /// The run directory, and how much of it is kept of what is noticed.
     pub(super) run: PathBuf,
-    pub(super) ring: Duration,
+    pub(super) ring: Option<Duration>,
     pub(super) observer: Arc<dyn Observer>,
 }
 
@@ -58,8 +58,8 @@ impl Messenger {
             let answer = self.raise(&wanted).unwrap_or_else(Answer::none);
             if wanted.last.is_none() {
                 self.observer.notice(&told_of(&wanted.because, &answer));
-                if answer.folder.is_none() {
-                    self.keep_own(&wanted.because);
+                if let (None, Some(ring)) = (&answer.folder, self.ring) {
+                    self.keep_own(&wanted.because, ring);
                 }
             }
             // Who asked here does not see the folder.
@@ -68,8 +68,8 @@ impl Messenger {
     }
 
     /// The end of this node is better than nothing.
-    fn keep_own(&self, because: &str) {
-        let kept = Executable::own().and_then(|own| kept_by_process(&own, own.keep_of_node(&self.run, self.ring, because)));
+    fn keep_own(&self, because: &str, ring: Duration) {
+        let kept = Executable::own().and_then(|own| kept_by_process(&own, own.keep_of_node(&self.run, ring, because)));
         self.observer.notice(&match kept {
             Ok((folder, _)) => Notice::KeptHere { because: because.to_owned(), folder },
             Err(error) => Notice::NoIncident(error),
@@ -80,7 +80,7 @@ impl Messenger {
         let last_ms = wanted.last.map(milliseconds);
         match &self.route {
             Route::Store(nodes) => match raise(nodes, wanted.because.clone(), last_ms) {
-                Ok(answer) => answer.ok_or_else(|| WITHOUT_A_RING.to_owned()),
+                Ok(answer) => answer.ok_or_else(|| UNHEARD.to_owned()),
                 Err(PostError::Store(error)) => Err(format!("the first node cannot be told: {error}")),
                 Err(error) => Err(error.to_string()),
             },
@@ -95,7 +95,8 @@ impl Messenger {
     }
 }
 
-const WITHOUT_A_RING: &str = "nobody listens on the first node; start its `rankscope run` with --ring, too";
+const UNHEARD: &str =
+    "nobody listens on the first node; its `rankscope run` has to be of the same version, and to measure clocks";
 const WITHOUT_A_KEY: &str = "the first node cannot be told. Nodes that share no directory need the same RANKSCOPE_KEY, clocks that are measured, \
      and --ring on each";
 

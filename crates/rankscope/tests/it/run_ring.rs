@@ -63,13 +63,15 @@ fn a_job_that_records_nothing_is_told_so_and_goes_on() {
 /// Node `node` of two, in a room of its own, that meet at `port`; its command is `script`, and it has other `options`.
 fn node(room: &Room, node: &str, port: u16, options: &[&str], script: &str) -> Command {
     fs::write(room.path().join("recorded"), recorded()).expect("written");
-    let mut command = room.command(&["--no-hooks", "--no-report", "--ring", "60s"]);
+    let mut command = room.command(&["--no-hooks", "--no-report"]);
     command.args(options).args(["--", "sh", "-c", script]);
     command.envs([("RANKSCOPE_RANK", node), ("RANKSCOPE_WORLD_SIZE", "2"), ("RANKSCOPE_RUN_ID", "a-job")]);
     command.env("RANKSCOPE_RDZV", format!("127.0.0.1:{port}"));
     command.envs([("RANKSCOPE_INTERFACES", "lo"), ("RANKSCOPE_PROBE_WINDOW_S", "0.5")]);
     command
 }
+
+const RING: &[&str] = &["--ring", "60s"];
 
 /// A job on two nodes that share no directory: their processes, and what they leave. Each node's part copies what it recorded first.
 struct Pair {
@@ -80,16 +82,18 @@ struct Pair {
 impl Pair {
     /// The node that leads does `leads`, the other one `follows`.
     fn start(leads: &str, follows: &str) -> Self {
-        Self::with(leads, follows, &[])
+        Self::with([leads, follows], [RING, RING])
     }
 
-    /// The same, and the other one has `options`.
-    fn with(leads: &str, follows: &str, options: &[&str]) -> Self {
+    /// Nodes that do what `scripts` say, each with its `options`.
+    fn with([leads, follows]: [&str; 2], options: [&[&str]; 2]) -> Self {
         let [port] = free_tcp_ports();
         let rooms = [Room::new(), Room::new()];
         let there = |rank: u32, rest: &str| format!("cp recorded $RANKSCOPE_RAW_DIR/rank-{rank}.rkr; {rest}");
-        let commands =
-            [node(&rooms[0], "0", port, &[], &there(0, leads)), node(&rooms[1], "1", port, options, &there(1, follows))];
+        let commands = [
+            node(&rooms[0], "0", port, options[0], &there(0, leads)),
+            node(&rooms[1], "1", port, options[1], &there(1, follows)),
+        ];
         let runs = commands.map(|mut command| {
             command.env("RANKSCOPE_KEY", "of both");
             Running::start(command)
@@ -192,7 +196,7 @@ fn what_a_node_notices_twice_is_one_incident_and_no_signal_comes_to_the_job() {
 
 #[test]
 fn a_standstill_that_only_another_node_looks_for_has_all_ends_kept() {
-    let pair = Pair::with(OVER, &format!("{MET}{OVER}"), &["--on-hang", "1s"]);
+    let pair = Pair::with([OVER, &format!("{MET}{OVER}")], [RING, &["--ring", "60s", "--on-hang", "1s"]]);
     pair.meet();
     let incident = pair.incident();
     assert_eq!(reported(&incident), [0, 1]);
@@ -207,7 +211,7 @@ fn a_node_that_cannot_reach_the_first_one_keeps_its_own_end() {
     let (room, [port]) = (Room::new(), free_tcp_ports());
     let script = "cp recorded $RANKSCOPE_RAW_DIR/rank-1.rkr; kill -USR2 $PPID; \
                   until ls run/incidents/*/incident.json >/dev/null 2>&1; do sleep 0.05; done";
-    let mut command = node(&room, "1", port, &[], script);
+    let mut command = node(&room, "1", port, RING, script);
     command.env("RANKSCOPE_KEY", "of nobody else");
     let output = Running::start(command).ended();
     let said = text(&output.stderr);
@@ -226,8 +230,8 @@ fn nodes_that_share_the_directory_need_no_key_for_it() {
     let reported = "until ls run/incidents/*/report/report.json >/dev/null 2>&1; do sleep 0.05; done";
     let there = |rank: u32, rest: &str| format!("cp recorded $RANKSCOPE_RAW_DIR/rank-{rank}.rkr; {rest}{reported}");
     let runs = [
-        node(&room, "0", port, &[], &there(0, "")),
-        node(&room, "1", port, &[], &there(1, &format!("{offsets}kill -USR2 $PPID; "))),
+        node(&room, "0", port, RING, &there(0, "")),
+        node(&room, "1", port, RING, &there(1, &format!("{offsets}kill -USR2 $PPID; "))),
     ];
     let runs = runs.map(Running::start).map(Running::ended);
     let [led, followed] = runs.map(|output| (output.status.code(), text(&output.stderr)));
@@ -241,7 +245,33 @@ fn nodes_that_share_the_directory_need_no_key_for_it() {
 
 #[test]
 fn what_is_asked_for_by_hand_on_any_node_is_of_all_nodes() {
-    let pair = Pair::start(OVER, OVER);
+    all_nodes_are_asked_by_hand([RING, RING]);
+}
+
+#[test]
+fn what_is_asked_for_by_hand_needs_no_ring() {
+    all_nodes_are_asked_by_hand([&[], &[]]);
+}
+
+#[test]
+fn what_a_node_notices_stays_its_own_where_the_first_one_has_no_ring() {
+    let pair = Pair::with([OVER, &format!("{MET}kill -USR2 $PPID; {OVER}")], [&[], RING]);
+    pair.meet();
+    let incident = |name: &String| pair.rooms[1].path().join("run/incidents").join(name);
+    let kept = || pair.rooms[1].names("incidents").iter().map(incident).find(|own| own.join("incident.json").is_file());
+    wait_for("an incident", || kept().is_some());
+    let own = kept().expect("there");
+    assert!(own.join("raw/rank-1.rkr").is_file());
+    assert!(pair.incidents().is_empty(), "{:?}", pair.incidents());
+    pair.say("over");
+    let Pair { runs: [_first, second], .. } = pair;
+    let heard = text(&second.ended().stderr);
+    assert!(heard.contains("is not kept by the first node: the first node keeps what is asked for by hand alone"), "{heard}");
+}
+
+/// Somebody asks on one node after the other, which were started with `options`.
+fn all_nodes_are_asked_by_hand(options: [&[&str]; 2]) {
+    let pair = Pair::with([OVER, OVER], options);
     pair.meet();
     let trigger = |room: &Room| -> Value {
         let mut trigger = command(&["trigger", "run", "--last", "30s", "--because", "a look", "--format", "json"]);
