@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use std::collections::BTreeMap;
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
@@ -12,7 +12,7 @@ use rankscope_clock::NodeId;
 use rankscope_probe::key::SharedKey;
 use rankscope_probe::rendezvous::{
     DirectoryStore, KeyValueStore, Refusal, Scoped, StoreError, StoreServer, TcpStore, TorchStore, gather_addresses,
-    publish_address,
+    publish_address, publish_book, read_book,
 };
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -23,6 +23,7 @@ type Open = Arc<dyn Fn() -> Store + Send + Sync>;
 
 fn obeys_the_laws(open: Open) {
     texts_are_seen_by_all(&open);
+    texts_written_together_are_all_there(&open);
     counters_lose_nothing(&open);
     a_wait_ends_when_the_key_comes_or_time_is_over(&open);
     a_barrier_holds_until_all_are_there(&open);
@@ -40,6 +41,26 @@ fn texts_are_seen_by_all(open: &Open) {
     assert_eq!(one.wait("text", PATIENCE).unwrap(), "second");
     one.set("empty", "").unwrap();
     assert_eq!(other.get("empty").unwrap().as_deref(), Some(""));
+}
+
+fn texts_written_together_are_all_there(open: &Open) {
+    let (mut one, mut other) = (open(), open());
+    let text = |number: u32| (format!("together:{number}"), format!("{number}-{}", "x".repeat(number as usize * 20)));
+    let mut texts: Vec<_> = (0..300).map(text).collect();
+    // The last of two texts under one key holds.
+    texts.insert(10, ("together:7".to_owned(), "before".to_owned()));
+    texts.push(("together:8".to_owned(), "after".to_owned()));
+    one.set_all(&texts).unwrap();
+    for number in [0, 9, 63, 64, 127, 128, 129, 299] {
+        assert_eq!(other.get(&text(number).0).unwrap(), Some(text(number).1), "{number}");
+    }
+    assert_eq!(other.get("together:7").unwrap().as_deref(), Some("before"));
+    assert_eq!(other.get("together:8").unwrap().as_deref(), Some("after"));
+    one.set("together:9", "alone").unwrap();
+    assert_eq!(other.get("together:9").unwrap().as_deref(), Some("alone"), "what follows is not mixed up with it");
+    one.set_all(&[]).unwrap();
+    let refused = one.set_all(&[("fine".to_owned(), String::new()), (String::new(), "x".to_owned())]);
+    assert!(matches!(refused, Err(StoreError::BadKey { .. })));
 }
 
 fn counters_lose_nothing(open: &Open) {
@@ -114,6 +135,17 @@ fn addresses_are_gathered_and_the_missing_are_named(open: &Open) {
         publish_address(&mut *store, NodeId(node), at(node)).unwrap();
     }
     assert_eq!(all.join().unwrap().unwrap(), (0..4).map(at).collect::<Vec<_>>());
+    let at_all: Vec<_> =
+        (0..2_500).map(|node| SocketAddr::from(([10, 0, (node >> 8) as u8, node as u8], 20_000 + node))).collect();
+    assert_eq!(read_book(&mut *store, 2_500).unwrap(), None);
+    publish_book(&mut *store, &at_all).unwrap();
+    assert_eq!(read_book(&mut *store, 2_500).unwrap().as_ref(), Some(&at_all));
+    assert_eq!(read_book(&mut *store, 2_501).unwrap(), None, "it is of another number of nodes");
+    publish_book(&mut *store, &["[fd00::1]:9".parse().unwrap()]).unwrap();
+    assert_eq!(read_book(&mut *store, 1).unwrap(), Some(vec!["[fd00::1]:9".parse().unwrap()]));
+    store.set("address_book:0", "10.0.0.1:7 eth0").unwrap();
+    let error = read_book(&mut *store, 2).unwrap_err();
+    assert!(matches!(error, StoreError::BadAddress { node: NodeId(1), .. }), "{error}");
     store.set("node_addresses:1", "eth0").unwrap();
     let error = gather_addresses(&mut *store, 2, PATIENCE).unwrap_err();
     assert!(matches!(error, StoreError::BadAddress { node: NodeId(1), .. }), "{error}");

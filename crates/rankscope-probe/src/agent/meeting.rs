@@ -1,9 +1,12 @@
 //! How the nodes of a job find each other: through a key-value store, once, before the first probe.
 //!
-//! Every node writes its address. Node 0 lays out the probe graph, gives out ports, and writes both under the origin's keys.
+//! Every node writes its address. Node 0 gathers them and writes them down for all, lays out the probe graph, gives out ports, and writes
+//! both under the origin's keys. So what any other node asks of the store does not grow with the job.
 //! With a port for each edge, nodes try to open theirs and answer; while somebody found one taken, node 0 hands out others. A
 //! meeting ends, well or with an error that says who was missing; it never hangs. A node that is alone meets nobody, and needs
 //! neither store nor socket.
+
+mod book;
 
 use std::collections::BTreeSet;
 use std::io;
@@ -16,7 +19,7 @@ use rankscope_clock::graph::{BusyPorts, PortError, PortOptions, PortPlan, ProbeG
 use super::endpoints::Endpoints;
 use super::minutes::Minutes;
 use crate::key::{SharedKey, hexadecimal};
-use crate::rendezvous::{KeyValueStore, StoreError, gather_addresses, node_address_key, publish_address};
+use crate::rendezvous::{KeyValueStore, StoreError, node_address_key, publish_address};
 use crate::stamps::{SocketError, SocketOptions, StampedSocket};
 
 /// One port for everything, or one for each end of each edge.
@@ -108,14 +111,14 @@ pub fn meet(store: &mut dyn KeyValueStore, options: &MeetingOptions) -> Result<A
     let socket = first_socket(store, options)?;
     let own = SocketAddr::new(options.ip, socket.local_addr().port());
     publish_address(store, options.node, own)?;
-    let addresses = gather_addresses(store, options.num_nodes, options.timeout)?;
-    let (run, secret) = session(store, options)?;
-    let graph = options.topology.graph(options.num_nodes, options.seed)?;
     let leads = options.node == NodeId(0);
+    let addresses = if leads { book::written(store, options)? } else { book::read(store, options)? };
+    let (run, secret) = session(store, options)?;
+    let graph = if leads { Some(options.topology.graph(options.num_nodes, options.seed)?) } else { None };
     let PortMode::PerEdge { blocks, .. } = options.ports else {
-        if leads {
-            let plan = PortPlan::single(&graph, |node| addresses.get(node.0 as usize).map_or(0, SocketAddr::port));
-            publish(store, &graph, &plan)?;
+        if let Some(graph) = &graph {
+            let plan = PortPlan::single(graph, |node| addresses.get(node.0 as usize).map_or(0, SocketAddr::port));
+            publish(store, graph, &plan)?;
         }
         store.wait(keys::READY, options.timeout)?;
         let edges = neighbourhood(store, options.node)?;
@@ -125,17 +128,18 @@ pub fn meet(store: &mut dyn KeyValueStore, options: &MeetingOptions) -> Result<A
     };
     let hosts: Vec<IpAddr> = addresses.iter().map(SocketAddr::ip).collect();
     let mut endpoints = Endpoints::control(socket, &addresses);
-    let mut plan = if leads { Some(PortPlan::new(&graph, blocks, &BusyPorts::new())?) } else { None };
+    let plan = |graph: ProbeGraph| PortPlan::new(&graph, blocks, &BusyPorts::new()).map(|plan| (graph, plan));
+    let mut plan = graph.map(plan).transpose()?;
     for version in 0..PLANS_MAX {
-        if let Some(plan) = &plan {
-            publish(store, &graph, plan)?;
+        if let Some((graph, plan)) = &plan {
+            publish(store, graph, plan)?;
             store.set(&format!("port_plan:{version}"), "proposed")?;
         }
         store.wait(&format!("port_plan:{version}"), options.timeout)?;
         let edges = neighbourhood(store, options.node)?;
         let busy = endpoints.add_edges(options.ip, &edges, &hosts, &options.socket)?;
         store.set(&answer_key(version, options.node), &text(&busy))?;
-        if let Some(plan) = &mut plan {
+        if let Some((_, plan)) = &mut plan {
             let busy = answers(store, version, options)?;
             let verdict = if busy.is_empty() { SETTLED } else { "again" };
             if !busy.is_empty() {
@@ -227,7 +231,7 @@ fn drawn() -> Result<(u64, SharedKey), MeetError> {
 }
 
 fn publish(store: &mut dyn KeyValueStore, graph: &ProbeGraph, plan: &PortPlan) -> Result<(), StoreError> {
-    keys::publish(graph, plan).into_iter().try_for_each(|(key, value)| store.set(&key, &value))
+    store.set_all(&keys::publish(graph, plan))
 }
 
 fn neighbourhood(store: &mut dyn KeyValueStore, node: NodeId) -> Result<keys::Neighbourhood, MeetError> {

@@ -3,6 +3,7 @@
 //! Texts lie under `t/<key>`, counters under `c/<key>`. A counter is changed by a transaction that holds only if nobody changed
 //! it meanwhile. Plain HTTP; clusters that want certificates need a gateway in front.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -104,8 +105,19 @@ impl KeyValueStore for EtcdStore {
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), StoreError> {
         check_size(key, value)?;
-        let question = json!({ "key": STANDARD.encode(format!("t/{key}")), "value": STANDARD.encode(value) });
-        self.ask("put", &question, true).map(|_| ())
+        self.ask("put", &put(key, value), true).map(|_| ())
+    }
+
+    fn set_all(&mut self, texts: &[(String, String)]) -> Result<(), StoreError> {
+        texts.iter().try_for_each(|(key, value)| check_size(key, value))?;
+        let mut left = texts;
+        while !left.is_empty() {
+            let (some, rest) = left.split_at(at_once(left));
+            let puts: Vec<Value> = some.iter().map(|(key, value)| json!({ "request_put": put(key, value) })).collect();
+            self.ask("txn", &json!({ "success": puts }), true)?;
+            left = rest;
+        }
+        Ok(())
     }
 
     fn get(&mut self, key: &str) -> Result<Option<String>, StoreError> {
@@ -143,6 +155,28 @@ impl KeyValueStore for EtcdStore {
             }
         }
     }
+}
+
+/// What etcd takes in one transaction: 128 changes and 1.5 MiB, unless it is told otherwise.
+const PUTS_MAX: usize = 128;
+const PUT_BYTES_MAX: usize = 1 << 19;
+
+/// How many of `texts` go into one transaction, which writes no key twice.
+fn at_once(texts: &[(String, String)]) -> usize {
+    let (mut keys, mut bytes) = (BTreeSet::new(), 0);
+    for (key, value) in texts {
+        bytes += key.len() + value.len();
+        let is_full = keys.len() == PUTS_MAX || bytes > PUT_BYTES_MAX && !keys.is_empty();
+        if is_full || !keys.insert(key) {
+            break;
+        }
+    }
+    keys.len()
+}
+
+/// The text `value` under `key`, as etcd is told.
+fn put(key: &str, value: &str) -> Value {
+    json!({ "key": STANDARD.encode(format!("t/{key}")), "value": STANDARD.encode(value) })
 }
 
 /// Why a question has no answer.

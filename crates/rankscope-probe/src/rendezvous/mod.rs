@@ -18,7 +18,7 @@ mod torch;
 
 use std::time::Duration;
 
-pub use addresses::{gather_addresses, node_address_key, publish_address};
+pub use addresses::{gather_addresses, node_address_key, publish_address, publish_book, read_book};
 pub use directory::DirectoryStore;
 pub use error::StoreError;
 #[cfg(feature = "etcd")]
@@ -39,6 +39,15 @@ pub trait KeyValueStore: Send {
     /// # Errors
     /// [`StoreError`] where the store cannot be reached or refuses.
     fn set(&mut self, key: &str, value: &str) -> Result<(), StoreError>;
+
+    /// Writes texts under their keys, one after the other: whoever sees one of them sees those before it. Stores that can take several at once
+    /// do.
+    ///
+    /// # Errors
+    /// [`StoreError`] where the store cannot be reached or refuses; some of them may be written then.
+    fn set_all(&mut self, texts: &[(String, String)]) -> Result<(), StoreError> {
+        texts.iter().try_for_each(|(key, value)| self.set(key, value))
+    }
 
     /// The text under `key`, if there is one yet.
     ///
@@ -88,6 +97,10 @@ impl<S: KeyValueStore + ?Sized> KeyValueStore for Box<S> {
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), StoreError> {
         (**self).set(key, value)
+    }
+
+    fn set_all(&mut self, texts: &[(String, String)]) -> Result<(), StoreError> {
+        (**self).set_all(texts)
     }
 
     fn get(&mut self, key: &str) -> Result<Option<String>, StoreError> {

@@ -31,6 +31,11 @@ impl<S: KeyValueStore> KeyValueStore for Scoped<S> {
         self.store.set(&self.scoped(key), value)
     }
 
+    fn set_all(&mut self, texts: &[(String, String)]) -> Result<(), StoreError> {
+        let scoped: Vec<_> = texts.iter().map(|(key, value)| (self.scoped(key), value.clone())).collect();
+        self.store.set_all(&scoped)
+    }
+
     fn get(&mut self, key: &str) -> Result<Option<String>, StoreError> {
         self.store.get(&self.scoped(key))
     }

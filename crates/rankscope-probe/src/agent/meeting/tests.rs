@@ -104,6 +104,87 @@ fn who_does_not_come_is_named() {
     }
 }
 
+/// A store that counts what it is asked.
+struct Counted<S> {
+    store: S,
+    asked: u32,
+}
+
+impl<S: KeyValueStore> KeyValueStore for Counted<S> {
+    fn place(&self) -> &str {
+        self.store.place()
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), StoreError> {
+        self.asked += 1;
+        self.store.set(key, value)
+    }
+
+    fn get(&mut self, key: &str) -> Result<Option<String>, StoreError> {
+        self.asked += 1;
+        self.store.get(key)
+    }
+
+    fn wait(&mut self, key: &str, timeout: Duration) -> Result<String, StoreError> {
+        self.asked += 1;
+        self.store.wait(key, timeout)
+    }
+
+    fn add(&mut self, key: &str, delta: i64) -> Result<i64, StoreError> {
+        self.asked += 1;
+        self.store.add(key, delta)
+    }
+}
+
+/// What each of `nodes` nodes in a ring asks of the store until they have met.
+fn asked(nodes: u32, ports: PortMode) -> Vec<u32> {
+    let folder = tempfile::tempdir().unwrap();
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..nodes)
+            .map(|node| {
+                let mut store = Counted { store: DirectoryStore::open(folder.path()).unwrap(), asked: 0 };
+                let options = MeetingOptions { num_nodes: nodes, ..options(node, ports) };
+                scope.spawn(move || meet(&mut store, &options).map(|_| store.asked).unwrap())
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
+#[test]
+fn what_a_node_asks_of_the_store_does_not_grow_with_the_job() {
+    let (few, many) = (asked(8, PortMode::Single(0)), asked(96, PortMode::Single(0)));
+    let most = |asked: &[u32]| *asked[1..].iter().max().unwrap();
+    assert_eq!(most(&few), most(&many));
+    // Node 0 asks for all, and writes for all.
+    assert!(many[0] > 96 && few[0] > 8, "{} and {}", many[0], few[0]);
+}
+
+#[test]
+fn nodes_meet_where_node_0_writes_no_book() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = DirectoryStore::open(folder.path()).unwrap();
+    let at = |node: u32| SocketAddr::from(([10, 0, 0, node as u8], 7));
+    for node in 0..NODES {
+        publish_address(&mut store, NodeId(node), at(node)).unwrap();
+    }
+    session(&mut store, &options(0, PortMode::Single(0))).unwrap();
+    let told = book::read(&mut store, &options(1, PortMode::Single(0))).unwrap();
+    assert_eq!(told, (0..NODES).map(at).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_node_0_that_does_not_get_on_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = DirectoryStore::open(folder.path()).unwrap();
+    for node in 0..NODES {
+        publish_address(&mut store, NodeId(node), SocketAddr::new(HERE, 7)).unwrap();
+    }
+    let options = MeetingOptions { timeout: Duration::from_millis(50), ..options(1, PortMode::Single(0)) };
+    let error = book::read(&mut store, &options).unwrap_err();
+    assert!(matches!(&error, MeetError::Store(StoreError::TimedOut { key, .. }) if key == SESSION), "{error}");
+}
+
 #[test]
 fn a_secret_that_all_know_is_not_written_down() {
     let folder = tempfile::tempdir().unwrap();

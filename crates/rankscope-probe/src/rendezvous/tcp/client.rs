@@ -1,12 +1,13 @@
 //! A node's end: one connection to the store that node 0 hosts, made anew whenever it breaks.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
 use super::auth::{Direction, PROOF_BYTES, Session};
-use super::frame::{self, Answer, BadHello, Front, HELLO, Identity, Request};
+use super::channel::{Broken, Channel, read_exactly};
+use super::frame::{self, Answer, BadHello, HELLO, Identity, Request};
 use super::server::random;
 use crate::key::SharedKey;
 use crate::rendezvous::{KeyValueStore, StoreError, check_size};
@@ -21,7 +22,7 @@ pub struct TcpStore {
     patience: Duration,
     me: Identity,
     number: u32,
-    link: Option<Link>,
+    link: Option<Channel>,
     /// The store that was last talked to.
     incarnation: Option<Identity>,
     /// What this client wrote, for a store that forgot.
@@ -41,31 +42,8 @@ const ALIVE_EVERY: Duration = Duration::from_secs(5);
 /// For one question at the end of a wait, however short that was.
 const LAST_LOOK: Duration = Duration::from_secs(1);
 
-struct Link {
-    stream: TcpStream,
-    session: Session,
-    input: Vec<u8>,
-}
-
-impl std::fmt::Debug for Link {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Link").field("stream", &self.stream).finish_non_exhaustive()
-    }
-}
-
-/// Why a request has no answer yet.
-enum Broken {
-    /// Try again.
-    Io(io::Error),
-    /// Trying again is of no use.
-    For(StoreError),
-}
-
-impl From<io::Error> for Broken {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
-}
+/// Texts that are written before their answers are read.
+const SET_AT_ONCE: usize = 64;
 
 impl TcpStore {
     /// A client of the store at `host`, a name or an address, for nodes that have `key`, or for nodes that have none. Each call
@@ -95,14 +73,23 @@ impl TcpStore {
     /// while the store is there but does not answer, which is what it does to a wait.
     fn request(&mut self, key: &str, request: Request<'_>, deadline: Instant) -> Result<Option<Answer>, StoreError> {
         check_size(key, if let Request::Set(value) = request { value } else { "" })?;
-        let start = Instant::now();
-        let mut pause = BACKOFF.0;
         // One number for all tries: that is how the store knows an addition it has made.
         self.number = self.number.wrapping_add(1);
         let number = self.number;
+        self.persist(deadline, |store| store.attempt(number, key, request, deadline))
+    }
+
+    /// What comes of `attempt`, made again over a new connection for as long as the old one breaks.
+    fn persist<T>(
+        &mut self,
+        deadline: Instant,
+        mut attempt: impl FnMut(&mut Self) -> Result<T, Broken>,
+    ) -> Result<T, StoreError> {
+        let start = Instant::now();
+        let mut pause = BACKOFF.0;
         loop {
-            let failure = match self.attempt(number, key, request, deadline) {
-                Ok(answer) => return Ok(answer),
+            let failure = match attempt(self) {
+                Ok(done) => return Ok(done),
                 Err(Broken::For(error)) => return Err(error),
                 Err(Broken::Io(failure)) => failure,
             };
@@ -117,25 +104,51 @@ impl TcpStore {
     }
 
     fn attempt(&mut self, number: u32, key: &str, request: Request<'_>, deadline: Instant) -> Result<Option<Answer>, Broken> {
-        let mut link = match self.link.take() {
-            Some(link) => link,
-            None => self.connect(deadline)?,
-        };
+        let mut link = self.linked(deadline)?;
         let answer = link.ask(number, key, request, deadline)?;
         // Only a wait may stay without an answer; anything else that does has nobody at the other end.
         if answer.is_some() || request == Request::Wait {
             self.link = Some(link);
         }
         match answer {
-            Some(Answer::Full) => {
-                let reason = "it is full; something writes far more keys than a job needs".to_owned();
-                Err(Broken::For(StoreError::Refused { place: self.place.clone(), reason }))
-            }
+            Some(Answer::Full) => Err(self.full()),
             other => Ok(other),
         }
     }
 
-    fn connect(&mut self, deadline: Instant) -> Result<Link, Broken> {
+    /// Writes `texts`, of which the first one has the number `first`, without waiting for an answer to each.
+    fn attempt_all(&mut self, first: u32, texts: &[(String, String)], deadline: Instant) -> Result<(), Broken> {
+        let mut link = self.linked(deadline)?;
+        let numbered = || texts.iter().enumerate().map(|(at, text)| (first.wrapping_add(at as u32), text));
+        let encode = |(number, (key, value)): (u32, &(String, String))| {
+            frame::encode_request(&mut link.session, number, key, Request::Set(value))
+        };
+        let bytes: Vec<u8> = numbered().flat_map(encode).collect();
+        link.stream.write_all(&bytes)?;
+        for (number, _) in numbered() {
+            match link.answer_to(number, deadline)? {
+                Some(Answer::Done) => {}
+                Some(Answer::Full) => return Err(self.full()),
+                other => return self.unexpected(other).map_err(Broken::For),
+            }
+        }
+        self.link = Some(link);
+        Ok(())
+    }
+
+    fn full(&self) -> Broken {
+        let reason = "it is full; something writes far more keys than a job needs".to_owned();
+        Broken::For(StoreError::Refused { place: self.place.clone(), reason })
+    }
+
+    fn linked(&mut self, deadline: Instant) -> Result<Channel, Broken> {
+        match self.link.take() {
+            Some(link) => Ok(link),
+            None => self.connect(deadline),
+        }
+    }
+
+    fn connect(&mut self, deadline: Instant) -> Result<Channel, Broken> {
         let addresses = (self.host.as_str(), self.port).to_socket_addrs()?;
         let mut last = io::Error::new(io::ErrorKind::NotFound, "the host name cannot be resolved");
         for address in addresses {
@@ -148,7 +161,7 @@ impl TcpStore {
         Err(Broken::Io(last))
     }
 
-    fn greet(&mut self, mut stream: TcpStream, deadline: Instant) -> Result<Link, Broken> {
+    fn greet(&mut self, mut stream: TcpStream, deadline: Instant) -> Result<Channel, Broken> {
         let deadline = deadline.min(Instant::now() + CONNECT_MAX);
         stream.set_nodelay(true)?;
         stream.set_write_timeout(Some(CONNECT_MAX))?;
@@ -169,7 +182,7 @@ impl TcpStore {
             let reason = "the shared keys differ. Give all nodes of the job the same key, or none".to_owned();
             return Err(Broken::For(StoreError::Refused { place: self.place.clone(), reason }));
         }
-        let mut link = Link { stream, session, input: Vec::new() };
+        let mut link = Channel { stream, session, input: Vec::new() };
         if self.incarnation.is_some_and(|known| known != incarnation) {
             self.restore(&mut link, deadline)?;
         }
@@ -178,7 +191,7 @@ impl TcpStore {
     }
 
     /// Tells a store that was restarted what this client had written to it.
-    fn restore(&mut self, link: &mut Link, deadline: Instant) -> Result<(), Broken> {
+    fn restore(&mut self, link: &mut Channel, deadline: Instant) -> Result<(), Broken> {
         let texts = self.texts.iter().map(|(key, value)| (key, Request::Restore(value)));
         let additions = self.additions.iter().map(|(key, sum)| (key, Request::Contribute(*sum)));
         for (key, request) in texts.chain(additions) {
@@ -243,6 +256,17 @@ impl KeyValueStore for TcpStore {
         }
     }
 
+    fn set_all(&mut self, texts: &[(String, String)]) -> Result<(), StoreError> {
+        texts.iter().try_for_each(|(key, value)| check_size(key, value))?;
+        for some in texts.chunks(SET_AT_ONCE) {
+            let (first, deadline) = (self.number.wrapping_add(1), self.soon());
+            self.number = self.number.wrapping_add(some.len() as u32);
+            self.persist(deadline, |store| store.attempt_all(first, some, deadline))?;
+            self.texts.extend(some.iter().cloned());
+        }
+        Ok(())
+    }
+
     fn get(&mut self, key: &str) -> Result<Option<String>, StoreError> {
         self.get_before(key, self.soon())
     }
@@ -279,57 +303,4 @@ impl KeyValueStore for TcpStore {
             other => self.unexpected(other),
         }
     }
-}
-
-impl Link {
-    /// Sends a request and waits for its answer, passing over answers to requests that were given up.
-    fn ask(&mut self, number: u32, key: &str, request: Request<'_>, deadline: Instant) -> Result<Option<Answer>, Broken> {
-        let bytes = frame::encode_request(&mut self.session, number, key, request);
-        self.stream.write_all(&bytes)?;
-        let mut buffer = [0; 16 * 1024];
-        loop {
-            match frame::front(&mut self.session, Direction::ToClient, &self.input) {
-                Front::Bad(_) => return Err(Broken::Io(io::ErrorKind::InvalidData.into())),
-                Front::Whole { body, frame } => {
-                    let answer = frame::decode_answer(&self.input[body]);
-                    self.input.drain(..frame);
-                    match answer {
-                        Some((of, answer)) if of == number => return Ok(Some(answer)),
-                        Some(_) => {}
-                        None => return Err(Broken::Io(io::ErrorKind::InvalidData.into())),
-                    }
-                }
-                Front::Partial => match read_some(&mut self.stream, &mut buffer, deadline)? {
-                    Some(got) => self.input.extend_from_slice(&buffer[..got]),
-                    None => return Ok(None),
-                },
-            }
-        }
-    }
-}
-
-/// Reads what comes before `deadline`; none where nothing does.
-fn read_some(stream: &mut TcpStream, buffer: &mut [u8], deadline: Instant) -> io::Result<Option<usize>> {
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Ok(None);
-        }
-        stream.set_read_timeout(Some(left))?;
-        match stream.read(buffer) {
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(got) => return Ok(Some(got)),
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-}
-
-fn read_exactly(stream: &mut TcpStream, mut buffer: &mut [u8], deadline: Instant) -> io::Result<()> {
-    while !buffer.is_empty() {
-        let got = read_some(stream, buffer, deadline)?.ok_or(io::ErrorKind::TimedOut)?;
-        buffer = &mut buffer[got..];
-    }
-    Ok(())
 }

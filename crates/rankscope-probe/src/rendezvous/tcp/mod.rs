@@ -14,6 +14,7 @@
 
 mod auth;
 mod board;
+mod channel;
 mod client;
 mod connection;
 mod frame;
