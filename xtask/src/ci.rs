@@ -1,9 +1,10 @@
 //! Everything CI runs, in the order that fails soonest, and at the end how long each stage took.
 //!
 //! One target directory, one profile and one set of features serve all stages but those that are about a release or about other
-//! features, so that little is compiled twice. A stage or a test that cannot run here is called skipped, with the reason, and
+//! features, so that little is compiled twice. Stages follow each other, but for one that mostly waits and runs beside some. A stage or a test that cannot run here is called skipped, with the reason, and
 //! counted at the end; a test that skips for want of something this machine has fails. Nothing is silent for more than a minute.
 
+mod aside;
 mod heartbeat;
 mod needs;
 mod page;
@@ -21,6 +22,7 @@ use rankscope_testkit::{Need, REQUIRE};
 
 use crate::cargo::{self, EVERYTHING, Metadata};
 use crate::{capi, dataset, deps, docs, engines, instructions, mpi, nvrtc, python, readme, shared, sql, wasm};
+use aside::Aside;
 use heartbeat::Heartbeat;
 use skips::Skips;
 pub(crate) use tally::Outcome;
@@ -37,6 +39,9 @@ pub(crate) struct Args {
     /// Seconds the fuzz smoke run may take.
     #[arg(long, default_value_t = 20)]
     fuzz_seconds: u64,
+    /// A stage of another run, which sums up what there is to say.
+    #[arg(long, hide = true)]
+    aside: bool,
 }
 
 /// Runs the stages.
@@ -47,33 +52,64 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         let names: Vec<&str> = stages().map(|stage| stage.0).collect();
         bail!("no stage is called {name:?}; there are {}", names.join(", "));
     }
+    let named = |stage: &&Stage| args.only.iter().any(|only| only == stage.0);
+    if args.aside {
+        return stages().filter(named).try_for_each(|(_, stage)| stage(args).map(drop));
+    }
     println!("required of this machine, so that no test may skip for want of it: {}", needs::names(&needs::required()?));
     skips::clear()?;
     let mut tally = Tally::default();
-    let mut failure = None;
-    let named = |stage: &&Stage| args.only.iter().any(|only| only == stage.0);
+    let mut course = Course { args, aside: None };
     let chosen: Vec<&Stage> = if args.only.is_empty() { STAGES.iter().collect() } else { stages().filter(named).collect() };
-    for (name, stage) in chosen {
+    let failure = chosen.into_iter().find_map(|stage| course.run(stage, &mut tally).err());
+    course.end();
+    println!("== stages\n{tally}\n== {}", Skips::read());
+    failure.map_or(Ok(()), Err)
+}
+
+/// Stages, one after the other.
+struct Course<'a> {
+    args: &'a Args,
+    /// What runs beside them.
+    aside: Option<Aside>,
+}
+
+impl Course<'_> {
+    fn run(&mut self, (name, stage): &Stage, tally: &mut Tally) -> Result<()> {
         println!("== {name}");
-        let since = Since::now();
-        let heartbeat = Heartbeat::of_stage(name);
-        let outcome = stage(args);
+        let (since, heartbeat) = (Since::now(), Heartbeat::of_stage(name));
+        let outcome = self.outcome(name, *stage);
         drop(heartbeat);
         let took = since.took();
         match outcome {
             Ok(outcome) => {
                 println!("== {name} {outcome}, {:.1} s", took.wall.as_secs_f64());
                 tally.add(name, took, Some(outcome));
+                Ok(())
             }
             Err(error) => {
                 tally.add(name, took, None);
-                failure = Some(error.context(format!("stage {name}")));
-                break;
+                Err(error.context(format!("stage {name}")))
             }
         }
     }
-    println!("== stages\n{tally}\n== {}", Skips::read());
-    failure.map_or(Ok(()), Err)
+
+    fn outcome(&mut self, name: &str, stage: fn(&Args) -> Result<Outcome>) -> Result<Outcome> {
+        if let Some(aside) = self.aside.take_if(|aside| aside.is(name)) {
+            return aside.ended();
+        }
+        if self.args.only.is_empty() && name == ASIDE.1 {
+            self.aside = Some(Aside::start(ASIDE.0)?);
+        }
+        stage(self.args)
+    }
+
+    /// After a failure: nothing is left running, and what it found is told as well.
+    fn end(&mut self) {
+        if let Some(Err(error)) = self.aside.take().map(Aside::ended) {
+            println!("{error:#}");
+        }
+    }
 }
 
 type Stage = (&'static str, fn(&Args) -> Result<Outcome>);
@@ -100,6 +136,9 @@ const STAGES: &[Stage] = &[
     ("fuzz-smoke", |args| passed(fuzz_smoke(args.fuzz_seconds))),
     ("readme", |_| readme::run(&readme::Args::default())),
 ];
+
+/// A stage that runs beside others, in a run of all of them, and with which it begins.
+const ASIDE: (&str, &str) = ("readme", "page");
 
 /// What runs only by its name, as it would take longer than it is worth in every run.
 const ON_REQUEST: &[Stage] = &[("sql", |_| sql::run()), ("engines", |_| engines::run())];

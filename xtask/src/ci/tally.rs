@@ -1,5 +1,6 @@
 //! What is said when CI has ended: a line for each stage that ran, in the order in which they ran, with its seconds and those of
-//! processors. A stage whose two figures are alike waits for something, or for one thread.
+//! processors. A stage whose two figures are alike waits for something, or for one thread. Of one that ran beside others it is how long it had to be
+//! waited for in the end.
 
 use std::fmt;
 
