@@ -17,6 +17,7 @@ mod session_intruders;
 mod session_rounds;
 mod session_stop;
 mod session_streams;
+mod session_thousands;
 mod simulated_jobs;
 mod stepping_clocks;
 mod synthetic;

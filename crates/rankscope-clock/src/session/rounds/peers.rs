@@ -1,5 +1,7 @@
 //! The other nodes: which process of each is heard, when it was heard last, and how messages to it are numbered.
 
+use std::collections::BTreeMap;
+
 use rankscope_time::Span;
 
 use super::message::{Knowledge, LIVE_MAX, Message};
@@ -13,7 +15,8 @@ use crate::{MonotonicInstant, NodeId};
 #[derive(Debug)]
 pub(super) struct Peers {
     nodes: Vec<NodeId>,
-    peers: Vec<Peer>,
+    /// Those that were heard or spoken to: of ten thousand, a follower knows its master.
+    peers: BTreeMap<usize, Peer>,
     me: usize,
 }
 
@@ -28,9 +31,7 @@ struct Peer {
 impl Peers {
     /// `nodes` are in order and hold `me`.
     pub(super) fn new(nodes: &[NodeId], me: NodeId) -> Self {
-        let mut peers = Vec::new();
-        peers.resize_with(nodes.len(), Peer::default);
-        Self { nodes: nodes.to_vec(), peers, me: nodes.binary_search(&me).unwrap_or(0) }
+        Self { nodes: nodes.to_vec(), peers: BTreeMap::new(), me: nodes.binary_search(&me).unwrap_or(0) }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -56,7 +57,7 @@ impl Peers {
 
     /// Lets a control packet in: of the newest process of its node, and once.
     pub(super) fn admit(&mut self, index: usize, header: &Header, now: MonotonicInstant) -> Result<(), Reject> {
-        let peer = &mut self.peers[index];
+        let peer = self.peers.entry(index).or_default();
         if peer.incarnation != Some(header.incarnation) {
             let relic = |known| !incarnation::succeeds(header.incarnation, known, peer.heard, now);
             if peer.incarnation.is_some_and(relic) {
@@ -74,16 +75,19 @@ impl Peers {
 
     /// Takes it on trust that a node lives, as the master before did.
     pub(super) fn presume_live(&mut self, index: usize, now: MonotonicInstant) {
-        self.peers[index].heard = Some(now);
+        self.peers.entry(index).or_default().heard = Some(now);
     }
 
     pub(super) fn forget(&mut self, index: usize) {
-        self.peers[index].heard = None;
+        if let Some(peer) = self.peers.get_mut(&index) {
+            peer.heard = None;
+        }
     }
 
     /// Whether a node was heard within `patience`.
     pub(super) fn is_live(&self, index: usize, now: MonotonicInstant, patience: Span) -> bool {
-        index == self.me || self.peers[index].heard.is_some_and(|heard| now - heard <= patience)
+        let heard = || self.peers.get(&index)?.heard;
+        index == self.me || heard().is_some_and(|heard| now - heard <= patience)
     }
 
     pub(super) fn live(&self, now: MonotonicInstant, patience: Span) -> LiveSet {
@@ -95,8 +99,9 @@ impl Peers {
     }
 
     pub(super) fn send(&mut self, to: usize, knowledge: Knowledge, message: &Message, out: &mut Outbox) {
-        let sequence = self.peers[to].sent;
-        self.peers[to].sent = sequence.wrapping_add(1);
+        let peer = self.peers.entry(to).or_default();
+        let sequence = peer.sent;
+        peer.sent = sequence.wrapping_add(1);
         out.control(self.nodes[to], sequence, |body| message.write(knowledge, body));
     }
 }
