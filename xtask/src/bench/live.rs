@@ -29,6 +29,9 @@ pub(crate) struct Args {
     /// Jobs with a slow rank for each shape and each slowness, and jobs that hang for each shape.
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
     trials: u64,
+    /// Agents whose leader is measured, all on this machine.
+    #[arg(long, default_value_t = leader::AGENTS, value_parser = clap::value_parser!(u32).range(2..))]
+    agents: u32,
     /// Measure this program instead of building target/release/rankscope.
     #[arg(long)]
     binary: Option<PathBuf>,
@@ -61,7 +64,7 @@ struct Costs {
 /// What a look costs, and the leader of agents.
 fn looks(args: &Args) -> Result<()> {
     let (binary, folder) = super::at_hand(args.binary.as_deref())?;
-    let costs = Costs { looked: pages::measured(&binary, &folder)?, led: leader::measured(&binary, &folder)? };
+    let costs = Costs { looked: pages::measured(&binary, &folder)?, led: leader::measured(&binary, &folder, args.agents)? };
     match args.format.as_str() {
         "json" => println!("{}", serde_json::to_string(&costs)?),
         _ => print!("{}{}", pages::table(&costs.looked), leader::table(&costs.led)),
