@@ -12,6 +12,7 @@ mod keeper;
 mod messenger;
 mod nodes;
 mod outpost;
+mod pieces;
 mod post;
 
 use std::fs::{self, Metadata};

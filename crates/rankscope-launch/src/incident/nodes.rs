@@ -18,7 +18,8 @@ use rankscope_run::{NodePart, RankEntry, RunDirectory, node_part, now_unix_ns};
 use rankscope_trace::rank_of_name;
 use serde::Serialize;
 
-use super::post::{Call, Kept, KeptFile, PostError, Wish, keys, receive, say, understood};
+use super::pieces::receive;
+use super::post::{Call, Kept, KeptFile, PostError, Wish, keys, say, understood};
 use crate::agent::key;
 use crate::directory::{self, Directory};
 use crate::together::milliseconds;
