@@ -2,7 +2,7 @@
 
 use crate::error::{Codec, ColumnFault, Error};
 use crate::frame::{BLOCK_BYTES_MAX, Kind, STRING_BYTES_MAX};
-use crate::varint::{take, unzigzag};
+use crate::varint::{take, two_of_word, unzigzag};
 
 /// The columns of a block, in the order in which they were written.
 ///
@@ -237,11 +237,16 @@ impl<'a> Column<'a> {
         while left >= 8
             && let Some(next) = from.first_chunk::<8>()
         {
+            let word = u64::from_le_bytes(*next);
             // Many columns have small numbers alone, of a byte each.
-            if u64::from_le_bytes(*next) & 0x8080_8080_8080_8080 == 0 {
+            if word & 0x8080_8080_8080_8080 == 0 {
                 next.iter().for_each(|byte| put(u64::from(*byte)));
                 from = &from[8..];
                 left -= 8;
+            } else if let Some((two, len)) = two_of_word(word) {
+                two.into_iter().for_each(&mut put);
+                from = &from[len..];
+                left -= 2;
             } else {
                 put(number(&mut from)?);
                 left -= 1;
