@@ -91,22 +91,24 @@ impl Column {
     /// # Panics
     /// If any is not there.
     pub fn gather(&self, places: &[u64], to: &mut Vec<u64>) {
-        to.clear();
+        // All of it is written over.
+        to.resize(places.len(), 0);
         let Some(first) = places.first() else { return };
         // One after the other all between are told sooner than each by itself.
         if places.iter().zip(*first..).fold(0, |apart, (place, next)| apart | (place ^ next)) == 0 {
-            to.resize(places.len(), 0);
             return self.read(*first as usize, to);
         }
-        let mut run = [0; RUN];
+        let (mut run, mut rest) = ([0; RUN], &mut to[..]);
         for own in places.chunk_by(|a, b| *a as usize / RUN == *b as usize / RUN) {
+            let (to, others) = rest.split_at_mut(own.len());
+            rest = others;
             let (first, last) = (own[0] as usize, own[own.len() - 1] as usize);
             if own.len() * NEAR < RUN || !own.is_sorted() {
-                to.extend(own.iter().map(|place| self.get(*place as usize)));
+                to.iter_mut().zip(own).for_each(|(to, place)| *to = self.get(*place as usize));
                 continue;
             }
             self.read(first, &mut run[..=last - first]);
-            to.extend(own.iter().map(|place| run[*place as usize - first]));
+            to.iter_mut().zip(own).for_each(|(to, place)| *to = run[*place as usize - first]);
         }
     }
 

@@ -219,7 +219,7 @@ impl<'a> Stretch<'a> {
     /// # Panics
     /// If there are not so many.
     pub fn places(&self, place: usize, to: &mut Vec<u64>) {
-        to.clear();
+        // All of it is written over.
         to.resize(self.len, 0);
         self.lane.places(place, self.from, to);
     }

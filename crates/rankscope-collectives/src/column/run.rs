@@ -105,25 +105,26 @@ impl Run {
 
     /// The numbers from the one at `first` on.
     pub(super) fn read(&self, bytes: &[u8], first: usize, to: &mut [u64]) {
+        if self.is_line() {
+            to.iter_mut().zip(first..).for_each(|(to, at)| *to = self.line(at));
+            return;
+        }
         let bytes = &bytes[self.at()..];
         let (head, rest) = to.split_at_mut(to.len().min(first.next_multiple_of(GROUP) - first));
         let (groups, tail) = rest.as_chunks_mut();
         let (from, behind) = (first + head.len(), first + head.len() + groups.len() * GROUP);
         self.read_each(bytes, first, head);
-        match (self.width, UNPACK.get(self.width as usize)) {
-            (0, _) | (_, None) => self.read_each(bytes, from, groups.as_flattened_mut()),
-            (width, Some(unpack)) => unpack(&bytes[from / GROUP * width as usize..], (self.line(from), self.step), groups),
+        match UNPACK.get(self.width as usize) {
+            Some(unpack) => unpack(&bytes[from / GROUP * self.width as usize..], (self.line(from), self.step), groups),
+            None => self.read_each(bytes, from, groups.as_flattened_mut()),
         }
         self.read_each(bytes, behind, tail);
     }
 
-    /// The same, one by one.
+    /// The same where they lie above the line, one by one.
     fn read_each(&self, bytes: &[u8], first: usize, to: &mut [u64]) {
-        let line = self.line(first);
-        for (at, to) in to.iter_mut().enumerate() {
-            let line = line.wrapping_add(self.step.wrapping_mul(at as u64));
-            let above = if self.width == 0 { 0 } else { wide(bytes, (first + at) * self.width as usize, self.width) };
-            *to = line.wrapping_add(above);
+        for (to, at) in to.iter_mut().zip(first..) {
+            *to = self.line(at).wrapping_add(wide(bytes, at * self.width as usize, self.width));
         }
     }
 
