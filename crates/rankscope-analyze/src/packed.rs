@@ -23,8 +23,9 @@ struct Block {
     end_ns: i64,
 }
 
-/// Intervals of a block, but for the last one.
-const BLOCK: usize = 64;
+/// Intervals of a block, but for the last one: the one that is kept whole, and as many as are read of a column at once without a rest.
+const BLOCK: usize = 1 + STEPS;
+const STEPS: usize = 64;
 
 impl Packed {
     /// The same set.
@@ -46,7 +47,17 @@ impl Packed {
     /// The same set.
     pub(crate) fn unpacked(&self) -> Intervals {
         let mut list = Vec::with_capacity(self.blocks.len() + self.gaps_ns.len());
-        list.extend(self.starting_at(0));
+        let mut steps = Steps::default();
+        for (block, before) in self.blocks.iter().zip((0..).step_by(STEPS)) {
+            let mut at_ns = block.end_ns;
+            list.push((block.start_ns, block.end_ns));
+            let (gaps_ns, lengths_ns) = steps.read(self, before);
+            list.extend(gaps_ns.iter().zip(lengths_ns).map(|(gap_ns, length_ns)| {
+                let start_ns = at_ns.wrapping_add_unsigned(*gap_ns);
+                at_ns = start_ns.wrapping_add_unsigned(*length_ns);
+                (start_ns, at_ns)
+            }));
+        }
         Intervals::in_order(list)
     }
 
@@ -101,9 +112,32 @@ impl Packed {
 
     /// Its intervals from the block numbered `first` on, in order.
     fn starting_at(&self, first: usize) -> Unpacking<'_> {
-        let room = [0; BLOCK - 1];
-        let (blocks, behind) = (self.blocks[first..].iter(), first * (BLOCK - 1));
-        Unpacking { set: self, blocks, behind, gaps_ns: room, lengths_ns: room, next: 0, end: 0, at_ns: 0 }
+        let (blocks, before) = (self.blocks[first..].iter(), first * STEPS);
+        Unpacking { set: self, blocks, before, steps: Steps::default(), next: 0, end: 0, at_ns: 0 }
+    }
+}
+
+/// The gaps and lengths of a block's intervals but for its first.
+#[derive(Clone, Debug)]
+struct Steps {
+    gaps_ns: [u64; STEPS],
+    lengths_ns: [u64; STEPS],
+}
+
+impl Steps {
+    /// Those of the block of `set` that has so many before it.
+    fn read(&mut self, set: &Packed, before: usize) -> (&[u64], &[u64]) {
+        let count = (set.gaps_ns.len() - before).min(STEPS);
+        let (gaps_ns, lengths_ns) = (&mut self.gaps_ns[..count], &mut self.lengths_ns[..count]);
+        set.gaps_ns.read(before, gaps_ns);
+        set.lengths_ns.read(before, lengths_ns);
+        (gaps_ns, lengths_ns)
+    }
+}
+
+impl Default for Steps {
+    fn default() -> Self {
+        Self { gaps_ns: [0; STEPS], lengths_ns: [0; STEPS] }
     }
 }
 
@@ -111,12 +145,11 @@ impl Packed {
 #[derive(Clone, Debug)]
 struct Unpacking<'a> {
     set: &'a Packed,
-    /// The blocks that are not begun, and where the steps of the first of them are.
+    /// The blocks that are not begun, and how many steps are before those of the first of them.
     blocks: std::slice::Iter<'a, Block>,
-    behind: usize,
+    before: usize,
     /// Steps of the one that was begun, those that are left of them, and where the last interval ended.
-    gaps_ns: [u64; BLOCK - 1],
-    lengths_ns: [u64; BLOCK - 1],
+    steps: Steps,
     next: usize,
     end: usize,
     at_ns: i64,
@@ -127,16 +160,15 @@ impl Iterator for Unpacking<'_> {
 
     fn next(&mut self) -> Option<(i64, i64)> {
         if self.next < self.end {
-            let start_ns = self.at_ns.wrapping_add_unsigned(self.gaps_ns[self.next]);
-            self.at_ns = start_ns.wrapping_add_unsigned(self.lengths_ns[self.next]);
+            let start_ns = self.at_ns.wrapping_add_unsigned(self.steps.gaps_ns[self.next]);
+            self.at_ns = start_ns.wrapping_add_unsigned(self.steps.lengths_ns[self.next]);
             self.next += 1;
             return Some((start_ns, self.at_ns));
         }
         let block = self.blocks.next()?;
-        (self.next, self.end) = (0, (self.set.gaps_ns.len() - self.behind).min(BLOCK - 1));
-        self.set.gaps_ns.read(self.behind, &mut self.gaps_ns[..self.end]);
-        self.set.lengths_ns.read(self.behind, &mut self.lengths_ns[..self.end]);
-        self.behind += self.end;
+        let (gaps_ns, _) = self.steps.read(self.set, self.before);
+        (self.next, self.end) = (0, gaps_ns.len());
+        self.before += self.end;
         self.at_ns = block.end_ns;
         Some((block.start_ns, block.end_ns))
     }
@@ -192,7 +224,7 @@ mod tests {
 
     #[test]
     fn close_intervals_take_little() {
-        let packed = Packed::of(&Intervals::union_of((0..64_000).map(|at| (at * 10, at * 10 + 5))));
-        assert_eq!((packed.blocks.len(), packed.gaps_ns.len()), (1_000, 63_000));
+        let packed = Packed::of(&Intervals::union_of((0..65_000).map(|at| (at * 10, at * 10 + 5))));
+        assert_eq!((packed.blocks.len(), packed.gaps_ns.len()), (1_000, 64_000));
     }
 }
