@@ -6,8 +6,10 @@
 use std::ops::{Range, RangeInclusive};
 
 use super::meetings::{Block, Meetings, Room};
+use super::middles::middles_of_rows;
 use super::sharing::SharedClock;
-use super::ties::{EndPair, Line, median_in};
+use super::shortest::Ended;
+use super::ties::Line;
 
 /// The ends that clocks saw, block by block.
 pub(super) struct Ends<'a> {
@@ -78,17 +80,11 @@ impl<'a> Ends<'a> {
     /// The column of the middles of several members' ends.
     fn middles(&mut self, block: Block<'_>, members: &[(u32, u32)], (room, ended_ns): &mut (Room, Vec<i64>)) -> Column {
         let first = self.middles_ns.len();
-        let mut own = Vec::with_capacity(members.len());
         self.middles_ns.reserve(block.at.len());
         for block in block.in_runs(MIDDLED) {
             ended_ns.clear();
             members.iter().for_each(|(_, place)| ended_ns.extend(block.column(*place as usize, room).left_ns));
-            for row in 0..block.at.len() {
-                own.clear();
-                own.extend(ended_ns[row..].iter().step_by(block.at.len()));
-                // There are two ranks at least.
-                self.middles_ns.push(median_in(&mut own).unwrap_or(0));
-            }
+            middles_of_rows(ended_ns, block.at.len(), &mut self.middles_ns);
         }
         Column::Middles(first)
     }
@@ -137,37 +133,110 @@ impl<'a> Ends<'a> {
         shared
     }
 
-    /// The ends that `from`, which is `line` ahead, shares with `to` in such meetings, in the meetings' order.
-    pub(super) fn pairs(&self, from: usize, line: Line, to: usize, rooms: &mut [Room; 2]) -> Vec<EndPair> {
-        let pair = |at: u32, own_ns: i64, end_ns: i64| EndPair {
-            shortest_ns: self.shortest_ns[at as usize],
-            at_ns: own_ns.saturating_sub(line.at(own_ns)),
-            difference_ns: end_ns.saturating_sub(own_ns),
-        };
-        let place_of = |block: usize| {
-            let clocks = &self.clocks[self.places[block].clone()];
-            clocks.binary_search_by_key(&(from as u32), |(clock, _)| *clock).ok()
-        };
-        let shared: Vec<(usize, usize, usize)> =
-            self.led_from(from, to).filter_map(|(block, place)| Some((block, place_of(block)?, place))).collect();
-        let mut of_block = |(block, own, other): &(usize, usize, usize), take: &mut dyn FnMut(u32, i64, i64)| {
-            let [room, other_room] = &mut *rooms;
-            let columns = self.ended_ns(*block, *own, room).iter().zip(self.ended_ns(*block, *other, other_room));
-            self.meetings.block(*block).at.iter().zip(columns).for_each(|(at, (own_ns, end_ns))| take(*at, *own_ns, *end_ns));
-        };
-        let mut pairs = Vec::new();
-        if let [only] = shared.as_slice() {
-            pairs.reserve_exact(self.meetings.block(only.0).at.len());
-            of_block(only, &mut |at, own_ns, end_ns| pairs.push(pair(at, own_ns, end_ns)));
-            return pairs;
+    /// The ends that `from`, which is `line` ahead, shares with `to` in such meetings, and what `to` showed more at each of them.
+    pub(super) fn compare<'b>(&self, from: usize, line: Line, to: usize, room: &'b mut Compared) -> (&'b Ended, &'b [i64]) {
+        let shared: Vec<(usize, usize)> = self.led_from(from, to).collect();
+        let Compared { own, ended_ns, differences_ns, room } = room;
+        let blocks = || shared.iter().map(|(block, _)| *block);
+        if own.as_ref().is_some_and(|own| own.of != (from, line) || !own.blocks.iter().copied().eq(blocks())) {
+            *own = None;
         }
-        let mut all: Vec<(u32, i64, i64)> = Vec::new();
-        shared.iter().for_each(|shared| of_block(shared, &mut |at, own_ns, end_ns| all.push((at, own_ns, end_ns))));
-        all.sort_unstable();
-        pairs.extend(all.into_iter().map(|(at, own_ns, end_ns)| pair(at, own_ns, end_ns)));
-        pairs
+        let own = own.get_or_insert_with(|| self.own((from, line), blocks().collect(), room));
+        ended_ns.clear();
+        shared.iter().for_each(|(block, place)| ended_ns.extend(self.ended_ns(*block, *place, room)));
+        differences_ns.clear();
+        let rows = own.rows.iter().zip(&own.ended_ns);
+        differences_ns.extend(rows.map(|(row, own_ns)| ended_ns[*row as usize].saturating_sub(*own_ns)));
+        (&own.ended, differences_ns)
     }
+
+    /// The ends of a clock, which is so far ahead, in some of its `blocks`.
+    fn own(&self, (clock, line): (usize, Line), blocks: Vec<usize>, room: &mut Room) -> Own {
+        let (mut numbers, mut ended_ns) = (Vec::new(), Vec::new());
+        // Only blocks of the clock's own are gone through from it.
+        for (block, place) in self.led_from(clock, clock).filter(|(block, _)| blocks.binary_search(block).is_ok()) {
+            numbers.extend(self.meetings.block(block).at);
+            ended_ns.extend(self.ended_ns(block, place, room));
+        }
+        let when = |(row, own_ns): (u32, &i64)| (own_ns.saturating_sub(line.at(*own_ns)), numbers[row as usize], row);
+        // Those of one instant in the meetings' order.
+        let mut rows: Vec<(i64, u32, u32)> = (0..).zip(&ended_ns).map(when).collect();
+        rows.sort_unstable();
+        let at_ns: Vec<i64> = rows.iter().map(|(at_ns, ..)| *at_ns).collect();
+        let lengths_ns = rows.iter().map(|(_, number, _)| self.shortest_ns[*number as usize]).collect();
+        Own {
+            of: (clock, line),
+            ended: Ended::of(&at_ns, lengths_ns),
+            ended_ns: rows.iter().map(|(.., row)| ended_ns[*row as usize]).collect(),
+            rows: rows.into_iter().map(|(.., row)| row).collect(),
+            blocks,
+        }
+    }
+}
+
+/// Room for comparing clocks. What is found of the one is kept for those that it met in the same blocks.
+#[derive(Default)]
+pub(super) struct Compared {
+    own: Option<Own>,
+    /// Of the other, block by block; and what it showed more than the one, in order of time.
+    ended_ns: Vec<i64>,
+    differences_ns: Vec<i64>,
+    room: Room,
+}
+
+/// The ends of one clock in some blocks, in order of time.
+struct Own {
+    /// The clock, and what it is ahead.
+    of: (usize, Line),
+    blocks: Vec<usize>,
+    ended: Ended,
+    /// By its own time, and where each stands block by block.
+    ended_ns: Vec<i64>,
+    rows: Vec<u32>,
 }
 
 /// Meetings of which the middles of ends are found at a time.
 const MIDDLED: RangeInclusive<usize> = 256..=2_048;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::meetings::Stay;
+    use super::super::sharing::by_host;
+    use super::super::ties::median_in;
+    use super::*;
+
+    proptest! {
+        /// From meeting to meeting, for clocks of one rank and of two, which meet in many blocks and at the same instants.
+        #[test]
+        fn clocks_are_compared_by_all_that_they_share_in_order_of_time(
+            all in prop::collection::vec(prop::collection::btree_map(0usize..6, 0i64..40, 2..6), 0..60), offset_ns in -9i64..9
+        ) {
+            let stay = |(rank, end_ns): (&usize, &i64)| Stay::of(*rank, end_ns - 5 - end_ns % 3, *end_ns);
+            let meetings: Meetings<'_> = all.iter().map(|ends| ends.iter().map(stay).collect::<Vec<_>>()).collect();
+            let clocks = by_host(&[Some("a"), Some("a"), None, None, Some("b"), Some("b")]);
+            let line = Line { offset_ns, ..Line::default() };
+            let mut ends = Ends::of(&clocks, &meetings);
+            ends.go_through(0);
+            let middle_ns = |stays: &[Stay], clock: usize| {
+                let own = stays.iter().filter(|stay| clocks[clock].ranks.contains(&stay.rank()));
+                median_in(&mut own.map(|stay| stay.end_ns).collect::<Vec<_>>())
+            };
+            let mut room = Compared::default();
+            // There and back: what is kept of the one is found anew where others are met elsewhere.
+            for to in [1, 2, 3, 3, 2, 1] {
+                let mut slowly: Vec<(i64, i64, i64)> = Vec::new();
+                for (stays, shortest_ns) in meetings.iter().map(|one| one.stays().collect::<Vec<_>>()).zip(meetings.shortest_ns()) {
+                    let both = middle_ns(&stays, 0).zip(middle_ns(&stays, to));
+                    slowly.extend(both.map(|(own, other)| (own - line.at(own), *shortest_ns, other - own)));
+                }
+                slowly.sort_by_key(|(at_ns, ..)| *at_ns);
+                let (ended, differences_ns) = ends.compare(0, line, to, &mut room);
+                prop_assert_eq!(differences_ns, slowly.iter().map(|(.., difference)| *difference).collect::<Vec<_>>());
+                let (at_ns, lengths_ns) = slowly.iter().map(|(at_ns, length_ns, _)| (*at_ns, *length_ns)).unzip::<_, _, Vec<_>, _>();
+                prop_assert_eq!(ended, &Ended::of(&at_ns, lengths_ns));
+            }
+        }
+    }
+}

@@ -7,6 +7,7 @@
 //! span is long enough to show one above the noise.
 
 use super::nth::{self, key, of_key, upper_middle};
+use super::shortest::{Chosen, Ended};
 use super::slopes;
 
 /// The difference of two clocks as a line.
@@ -33,16 +34,6 @@ pub(crate) struct Tie {
     pub(crate) reach_ns: (i64, i64),
 }
 
-/// The ends of one collective on two clocks.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct EndPair {
-    /// How short the collective was: the shorter, the more its ends are worth.
-    pub(crate) shortest_ns: i64,
-    /// When it ended.
-    pub(crate) at_ns: i64,
-    pub(crate) difference_ns: i64,
-}
-
 /// More ends agree as well as fewer do if they stray no more than this many times as far: few may agree by luck.
 const AS_WELL: f64 = 1.5;
 /// And if they show the same difference to within so many of its errors.
@@ -50,7 +41,7 @@ const AGREEING_ERRORS: f64 = 3.0;
 /// Fewer ends than this agree by chance.
 pub(crate) const ENDS_MIN: usize = 3;
 /// Fewer ends than this have no slope.
-const SLOPED_ENDS_MIN: usize = 8;
+pub(super) const SLOPED_ENDS_MIN: usize = 8;
 /// Clocks usually drift apart by some parts per million. A span that tells slopes apart as finely as this has a slope, whatever it
 /// is: to call it level would be the greater error.
 const SLOPE_ERROR_FINE: f64 = 2e-6;
@@ -120,103 +111,41 @@ fn parts(a: i64, b: i64, by: i64) -> i64 {
 /// Room to work in.
 #[derive(Debug, Default)]
 pub(crate) struct Room {
-    ends: Columns,
+    /// Of the ends that were chosen, counted from their middle.
+    differences_ns: Vec<i64>,
+    nth: nth::Room,
     left: Left,
     slopes: slopes::Room,
 }
 
-/// The ends of two clocks in columns, in order of time: so that each is gone through by itself.
-#[derive(Debug, Default)]
-struct Columns {
-    lengths_ns: Vec<i64>,
-    at_ns: Vec<i64>,
-    differences_ns: Vec<i64>,
-    nth: nth::Room,
-    /// Counted from their middle, of those that are left.
-    x: Vec<f64>,
-    y: Vec<i64>,
-}
-
-/// The line through as many of the shortest collectives as tie as well as fewer do; `None` without any.
-pub(crate) fn tie(mut ends: Vec<EndPair>, room: &mut Room) -> Option<Tie> {
-    ends.sort_by_key(|end| end.at_ns);
-    room.ends.take(&ends);
-    let all = ends.len();
-    // As few as have no slope agree by luck; they are taken only where half of all would be as few.
-    let fewest = if all < 2 * SLOPED_ENDS_MIN { all.min(ENDS_MIN) } else { SLOPED_ENDS_MIN };
-    let counts = [1, 2, 3, 4].map(|quarters| (all * quarters / 4).max(fewest));
-    // However many are taken, the shortest are among them.
-    let Columns { lengths_ns, nth, .. } = &mut room.ends;
-    let shortest_ns = nth::nth(lengths_ns, ENDS_MIN.min(all).checked_sub(1)?, nth)?;
-    let among = |count: usize| {
-        room.ends.keep_shortest(count);
-        through(room, shortest_ns)
-    };
-    // What many are chosen from holds what fewer are.
-    let mut ties: Vec<Tie> = counts.into_iter().rev().filter_map(among).collect();
-    ties.reverse();
+/// The line through as many of the shortest collectives as tie as well as fewer do, where `differences_ns` are what another clock showed more at
+/// the ends that one saw; `None` without any.
+pub(crate) fn tie(ended: &Ended, differences_ns: &[i64], room: &mut Room) -> Option<Tie> {
+    let among = |chosen: &Chosen| through(chosen, differences_ns, ended.shortest_ns, room);
+    let ties: Vec<Tie> = ended.choices.iter().filter_map(among).collect();
     let shortest = *ties.first()?;
     let least_ns = ties.iter().map(|tie| tie.noise_ns).fold(f64::INFINITY, f64::min);
     let as_well = ties.into_iter().rev().find(|tie| tie.noise_ns <= AS_WELL * least_ns && tie.agrees(&shortest));
     Some(as_well.unwrap_or(shortest))
 }
 
-impl Columns {
-    fn take(&mut self, ends: &[EndPair]) {
-        let fill = |column: &mut Vec<i64>, of: fn(&EndPair) -> i64| {
-            column.clear();
-            column.extend(ends.iter().map(of));
-        };
-        fill(&mut self.lengths_ns, |end| end.shortest_ns);
-        fill(&mut self.at_ns, |end| end.at_ns);
-        fill(&mut self.differences_ns, |end| end.difference_ns);
-    }
-
-    /// Keeps the `count` shortest; of those of one length the first.
-    fn keep_shortest(&mut self, count: usize) {
-        let Self { lengths_ns, at_ns, differences_ns, nth, .. } = self;
-        if count >= lengths_ns.len() {
-            return;
-        }
-        let Some(longest_ns) = count.checked_sub(1).and_then(|last| nth::nth(lengths_ns, last, nth)) else { return };
-        let mut room = count - lengths_ns.iter().filter(|length| **length < longest_ns).count();
-        let mut kept = 0;
-        for at in 0..lengths_ns.len() {
-            let length = lengths_ns[at];
-            let is_last = (length == longest_ns) & (room > 0);
-            room -= usize::from(is_last);
-            (lengths_ns[kept], at_ns[kept], differences_ns[kept]) = (length, at_ns[at], differences_ns[at]);
-            kept += usize::from((length < longest_ns) | is_last);
-        }
-        [lengths_ns, at_ns, differences_ns].into_iter().for_each(|column| column.truncate(kept));
-    }
-
-    /// Counts them from their middle, and tells that.
-    fn center(&mut self) -> Option<(i64, i64)> {
-        let Self { at_ns, differences_ns, nth, x, y, .. } = self;
-        let (base_ns, center_ns) = (nth::middle(differences_ns, nth)?, mean_ns(at_ns));
-        x.clear();
-        x.extend(at_ns.iter().map(|at_ns| at_ns.saturating_sub(center_ns) as f64));
-        y.clear();
-        y.extend(differences_ns.iter().map(|difference_ns| difference_ns.saturating_sub(base_ns)));
-        Some((base_ns, center_ns))
-    }
-}
-
-/// A line through all ends that are left, of collectives of which all but a few were longer than `shortest_ns`: level, unless a slope
-/// is there for certain.
-fn through(room: &mut Room, shortest_ns: i64) -> Option<Tie> {
-    let Room { ends, left, slopes } = room;
-    let (base_ns, center_ns) = ends.center()?;
+/// A line through the ends that were `chosen`, of collectives of which all but a few were longer than `shortest_ns`: level, unless a slope is
+/// there for certain.
+fn through(chosen: &Chosen, differences_ns: &[i64], shortest_ns: i64, room: &mut Room) -> Option<Tie> {
+    let Room { differences_ns: y, nth, left, slopes } = room;
+    let Chosen { places, x, center_ns, reach_ns, .. } = chosen;
+    y.clear();
+    y.extend(places.iter().map(|place| differences_ns[*place as usize]));
+    let base_ns = nth::middle(y, nth)?;
     // Floats from here on hold differences to the middle of all.
-    let Columns { x, y, at_ns, .. } = ends;
+    y.iter_mut().for_each(|difference_ns| *difference_ns = difference_ns.saturating_sub(base_ns));
     let slope = (x.len() >= SLOPED_ENDS_MIN).then(|| slopes::theil_sen(x, y, slopes)).flatten();
     let sloped = slope.map(|slope| (slope, left.along(x, y, slope)));
     let (slope, residuals) =
-        sloped.filter(|(slope, residuals)| residuals.show(*slope, x)).unwrap_or_else(|| (0.0, left.along(x, y, 0.0)));
+        sloped.filter(|(slope, residuals)| residuals.show(*slope, chosen)).unwrap_or_else(|| (0.0, left.along(x, y, 0.0)));
     Some(Tie {
         line: Line {
-            center_ns,
+            center_ns: *center_ns,
             offset_ns: base_ns.saturating_add(residuals.middle_ns.round() as i64),
             drift_ppb: (slope * 1e9).round() as i64,
         },
@@ -224,7 +153,7 @@ fn through(room: &mut Room, shortest_ns: i64) -> Option<Tie> {
         error_ns: residuals.noise_ns / (x.len() as f64).sqrt(),
         count: x.len(),
         shortest_ns,
-        reach_ns: (*at_ns.first()?, *at_ns.last()?),
+        reach_ns: *reach_ns,
     })
 }
 
@@ -258,34 +187,23 @@ impl Left {
         let few = (x.len() as f64 / (x.len() as f64 - 2.0).max(1.0)).sqrt();
         let noise_ns = (MAD * deviation * few).max(GRAIN_NS);
         // The mean of what lies near the median: nearly as sharp as the mean where noise is normal, and as robust. Its own
-        // deviation takes the luck out of the median's where there are few.
-        let mut kept = 0;
-        for at in 0..list.len() {
-            let residual = list[at];
-            list[kept] = residual;
-            kept += usize::from((residual - median).abs() <= 3.0 * noise_ns);
-        }
-        let near = &list[..kept];
-        let count = kept.max(1) as f64;
-        let middle_ns = near.iter().sum::<f64>() / count;
-        let variance = near.iter().map(|residual| (residual - middle_ns).powi(2)).sum::<f64>() / (count - 2.0).max(1.0);
+        // deviation takes the luck out of the median's where there are few. Adding nothing is sooner done than asking.
+        let if_near = |residual: f64, value: f64| if (residual - median).abs() <= 3.0 * noise_ns { value } else { 0.0 };
+        let count = list.iter().map(|residual| if_near(*residual, 1.0)).sum::<f64>().max(1.0);
+        let middle_ns = list.iter().map(|residual| if_near(*residual, *residual)).sum::<f64>() / count;
+        let square = |residual: &f64| if_near(*residual, (residual - middle_ns).powi(2));
+        let variance = list.iter().map(square).sum::<f64>() / (count - 2.0).max(1.0);
         Residuals { middle_ns, noise_ns: noise_ns.max(variance.sqrt()) }
     }
 }
 
 impl Residuals {
     /// Whether the span is long enough for a slope to rise above the noise.
-    fn show(&self, slope: f64, x: &[f64]) -> bool {
-        let squares: f64 = x.iter().map(|x| x * x).sum();
-        let error = self.noise_ns / squares.sqrt();
-        let errors = SLOPE_ERRORS + SLOPE_ERRORS_FEW / x.len() as f64;
+    fn show(&self, slope: f64, chosen: &Chosen) -> bool {
+        let error = self.noise_ns / chosen.squares.sqrt();
+        let errors = SLOPE_ERRORS + SLOPE_ERRORS_FEW / chosen.x.len() as f64;
         error <= SLOPE_ERROR_FINE || (error <= SLOPE_ERROR_MAX && slope.abs() > errors * error)
     }
-}
-
-fn mean_ns(values: &[i64]) -> i64 {
-    let sum = values.iter().fold(0i128, |sum, value| sum + i128::from(*value));
-    sum.checked_div(values.len() as i128).map_or(0, |mean| mean as i64)
 }
 
 /// The median of values that may be put in another order; the middle of the two middle ones where they are two.

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
-use super::ends_of_clocks::Ends;
-use super::meetings::{self, Meetings};
+use super::ends_of_clocks::{Compared, Ends};
+use super::meetings::Meetings;
 use super::sharing::SharedClock;
 use super::ties::{ENDS_MIN, Line, Room, Tie, tie};
 use crate::{Bound, Bounds};
@@ -20,7 +20,7 @@ pub(crate) type KnownTies = FxHashMap<(usize, usize, Line), Option<Tie>>;
 pub(crate) fn tie_all(clocks: &mut [SharedClock], meetings: &Meetings<'_>, bounds: Option<&Bounds>, known: &mut KnownTies) {
     let mut ends = Ends::of(clocks, meetings);
     let mut reached = vec![false; clocks.len()];
-    let (mut room, mut rooms): (Room, [meetings::Room; 2]) = Default::default();
+    let (mut room, mut compared): (Room, Compared) = Default::default();
     for root in 0..clocks.len() {
         let mut frontier = VecDeque::from_iter((!reached[root]).then_some(root));
         reached[root] = true;
@@ -28,8 +28,10 @@ pub(crate) fn tie_all(clocks: &mut [SharedClock], meetings: &Meetings<'_>, bound
             ends.go_through(from);
             for to in ends.shared(from, &reached) {
                 let line = clocks[from].line;
-                let found =
-                    *known.entry((from, to, line)).or_insert_with(|| tie(ends.pairs(from, line, to, &mut rooms), &mut room));
+                let found = *known.entry((from, to, line)).or_insert_with(|| {
+                    let (ended, differences_ns) = ends.compare(from, line, to, &mut compared);
+                    tie(ended, differences_ns, &mut room)
+                });
                 let Some(tie) = found else { continue };
                 let bound = bounds.map(|bounds| bounds.between(clocks[from].ranks[0], clocks[to].ranks[0]));
                 let line = line.then(&bound.map_or(tie.line, |bound| believed(&tie, bound)));
