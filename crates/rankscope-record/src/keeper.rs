@@ -12,47 +12,55 @@ use crate::lane::tally::grown;
 use crate::store::Store;
 use crate::{anchors, names, ticks::ticks};
 
-/// Between anchors, once the first few have given the rate.
+/// Between anchors, once the first few have given the rate. A multiple of what usually lies between flushes, so that both come in one waking.
 const ANCHOR_EVERY: Duration = Duration::from_secs(1);
 /// The first anchors come sooner, so that a process killed after a moment leaves times and not just ticks.
 const FIRST_ANCHORS: [Duration; 3] = [Duration::from_millis(2), Duration::from_millis(20), Duration::from_millis(200)];
-/// What a power failure may take at most.
-const FLUSH_EVERY: Duration = Duration::from_millis(500);
-/// Between looks at a store that needs nothing.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// A shorter time between flushes, which a public field may say, is taken for this.
+const FLUSH_EVERY_MIN: Duration = Duration::from_millis(1);
 
 /// Starts the keeper of `store`. Where no thread can be had, the recording does without: it is slower, and has the anchors of
 /// its start and stop.
-pub(crate) fn start(store: Arc<Store>) {
+pub(crate) fn start(store: Arc<Store>, flush_every: Duration) {
     store.before.get_or_init(|| registry::lock().tallies());
-    let _ = thread::Builder::new().name("rankscope-rec".to_owned()).stack_size(256 << 10).spawn(move || keep(&store));
+    let _ = thread::Builder::new()
+        .name("rankscope-rec".to_owned())
+        .stack_size(256 << 10)
+        .spawn(move || keep(&store, flush_every.max(FLUSH_EVERY_MIN)));
 }
 
-fn keep(store: &Store) {
+fn keep(store: &Store, flush_every: Duration) {
     block_signals();
     let (began, first_tick) = (Instant::now(), ticks());
     let mut next_anchor = FIRST_ANCHORS[0];
-    let mut next_flush = FLUSH_EVERY;
+    let mut next_flush = flush_every;
     let mut anchors_taken = 0;
     loop {
         let ticks_per_second = rate(began, first_tick);
-        let wait = next_anchor.saturating_sub(began.elapsed()).clamp(Duration::from_millis(1), LOOK_EVERY);
+        // Full chunks, and too few that are ready, end the wait: nothing else is worth waking for in between.
+        let wait = next_anchor.min(next_flush).saturating_sub(began.elapsed()).max(Duration::from_millis(1));
         store.keep(wait, ticks_per_second);
         if store.is_closing() && !store.has_sealed() {
             return;
         }
         if !store.is_closing() && began.elapsed() >= next_anchor {
             anchors_taken += 1;
-            next_anchor = FIRST_ANCHORS.get(anchors_taken).copied().unwrap_or(began.elapsed() + ANCHOR_EVERY);
+            next_anchor = FIRST_ANCHORS.get(anchors_taken).copied().unwrap_or_else(|| next(began.elapsed(), ANCHOR_EVERY));
             let anchors = anchors::take(store.test_clock.as_ref());
             store.system(|system| system.anchors(&anchors));
             write_drops(store);
         }
         if began.elapsed() >= next_flush {
             store.flush();
-            next_flush = began.elapsed() + FLUSH_EVERY;
+            next_flush = next(began.elapsed(), flush_every);
         }
     }
+}
+
+/// The multiple of `every` that is next after `now`, half of it away at least: a disk that takes long is left alone for a while.
+fn next(now: Duration, every: Duration) -> Duration {
+    let passed = (now + every / 2).as_nanos() / every.as_nanos();
+    every.saturating_mul(u32::try_from(passed).unwrap_or(u32::MAX).saturating_add(1))
 }
 
 /// Writes down what threads have lost and remarked in this recording so far, what the ring has overwritten, and names that found
@@ -94,5 +102,25 @@ pub fn block_signals() {
         let mut all = std::mem::zeroed();
         libc::sigfillset(&raw mut all);
         libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, std::ptr::null_mut());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// A flush is never more than three halves of its time behind the one before, and every anchor comes with one.
+        #[test]
+        fn what_is_due_comes_in_time_and_together(now_ms in 0_u64..1_000_000_000, part in prop::sample::select(vec![1, 2, 4, 20])) {
+            let (now, flush_every) = (Duration::from_millis(now_ms), ANCHOR_EVERY / part);
+            let (flush, anchor) = (next(now, flush_every), next(now, ANCHOR_EVERY));
+            prop_assert!(now + flush_every / 2 < flush && flush <= now + flush_every * 3 / 2);
+            prop_assert_eq!(anchor.as_nanos() % flush_every.as_nanos(), 0);
+            // Right after one it is the next.
+            prop_assert_eq!(next(flush + Duration::from_millis(1), flush_every), flush + flush_every);
+        }
     }
 }

@@ -249,11 +249,11 @@ fn joined(running: &Arc<Lease>, storage: &Storage) -> Result<Arc<Lease>, StartEr
 }
 
 fn begin(epoch: u32, options: &SessionOptions) -> Result<Arc<Lease>, StartError> {
-    let SessionOptions { storage, keep_earlier, overflow, test_clock, .. } = options;
+    let SessionOptions { storage, keep_earlier, overflow, flush_every, test_clock, .. } = options;
     let store = Store::create(epoch, storage, *keep_earlier, *overflow, test_clock.clone());
     let store = Arc::new(store.map_err(|refused| why(storage, refused))?);
     registry::lock().forget_departed();
-    keeper::start(store.clone());
+    keeper::start(store.clone(), *flush_every);
     Ok(Arc::new(Lease::new(store)))
 }
 

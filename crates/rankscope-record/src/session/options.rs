@@ -69,6 +69,9 @@ pub struct SessionOptions {
     pub keep_earlier: u32,
     /// What happens when it is full; a session that joins a running one takes it as it is.
     pub overflow: Overflow,
+    /// How often a live file is brought to the disk: what came later may be missing after a power failure. Of a process that is killed
+    /// nothing is missing, whatever this says. A session that joins a running one takes it as it is.
+    pub flush_every: Duration,
     /// Whether exports carry what PyTorch's tools look for in a trace of PyTorch's profiler: `External id` on every span, the
     /// profiler's own span and its mark of an iteration. Sessions of the [Kineto-compatible API](crate::kineto) always do. It
     /// holds for the whole recording.
@@ -80,6 +83,10 @@ pub struct SessionOptions {
 
 /// Enough that a process that dies and is started again a few times leaves the first death to look at.
 const KEEP_EARLIER: u32 = 8;
+/// Less often loses more, more often keeps the disk busy.
+const FLUSH_EVERY: Duration = Duration::from_millis(500);
+/// Nobody is helped by a disk that does nothing else.
+const FLUSH_EVERY_MIN: Duration = Duration::from_millis(50);
 
 impl Default for SessionOptions {
     fn default() -> Self {
@@ -89,6 +96,7 @@ impl Default for SessionOptions {
             storage: Storage::Memory,
             keep_earlier: KEEP_EARLIER,
             overflow: Overflow::default(),
+            flush_every: FLUSH_EVERY,
             pytorch_marks: false,
             test_clock: None,
         }
@@ -145,6 +153,13 @@ impl SessionOptions {
             (Overflow::Stop { max_bytes }, Some(keep)) => self.with_overflow(Overflow::Ring { max_bytes, keep }),
             _ => self,
         }
+    }
+
+    /// The same, brought to the disk so often, 20 times a second at most.
+    #[must_use]
+    pub fn with_flush_every(mut self, flush_every: Duration) -> Self {
+        self.flush_every = flush_every.max(FLUSH_EVERY_MIN);
+        self
     }
 
     /// The same, with or without what PyTorch's tools look for.

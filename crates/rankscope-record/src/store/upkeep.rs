@@ -33,7 +33,10 @@ impl Store {
 
     /// Tells the keeper that it is not needed after what is left to do, and others that the file is free to be put aside.
     pub(crate) fn close(&self) {
+        // Under the lock, as a keeper that is about to wait would sleep through it.
+        let inner = quiet::lock(&self.inner);
         self.closing.store(true, Ordering::Relaxed);
+        drop(inner);
         self.unlock();
         self.wake.notify_all();
     }
@@ -121,6 +124,26 @@ mod tests {
         prepare(&store);
         (0..2 * READY_CHUNKS).for_each(|_| store.keep(Duration::ZERO, 1_000_000_000));
         piece.chunk.header().map(|header| header.state)
+    }
+
+    #[test]
+    fn a_keeper_that_waits_is_woken_by_a_full_chunk_and_by_the_end() {
+        let store = Store::create(1, &Storage::Memory, 0, Overflow::Stop { max_bytes: 4 << 20 }, None).unwrap();
+        let piece = store.take_piece(new_header(ChunkKind::Events, 1, 0, 0), false).unwrap();
+        std::thread::scope(|scope| {
+            let keeper = scope.spawn(|| {
+                while !store.is_closing() {
+                    store.keep(Duration::from_secs(3_600), 1_000_000_000);
+                }
+            });
+            let state = || piece.chunk.header().map(|header| header.state);
+            store.seal(piece, 1);
+            while state() != Some(ChunkState::Checked) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            store.close();
+            keeper.join().unwrap();
+        });
     }
 
     #[test]
