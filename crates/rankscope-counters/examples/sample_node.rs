@@ -1,13 +1,14 @@
 //! Samples the counters of this node for a while, and says what that took: `cargo run --release --example sample_node -- FOLDER SECONDS [HZ]`.
 //!
-//! `cargo xtask bench devices` starts it. What it takes is all that its process takes from its start to its end.
+//! `cargo xtask bench devices` starts it. What sampling takes is all that its process takes meanwhile; what its start and its end take, to open what is
+//! sampled and to pack the recording, is told beside it.
 #![expect(clippy::print_stdout, reason = "it says what it took")]
 #![expect(unsafe_code, reason = "the system is asked what the process took")]
 
 use std::error::Error;
 use std::path::Path;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rankscope_counters::{Hz, record_node};
 
@@ -19,10 +20,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let seconds: f64 = seconds.parse()?;
     let hz: Hz = rest.first().map_or(Ok(Hz::default()), |hz| hz.parse())?;
-    let began = Instant::now();
-    record_node(Path::new(folder), hz, || thread::sleep(Duration::from_secs_f64(seconds)))?;
-    let (took, cost_us) = (began.elapsed().as_secs_f64(), took_us());
-    println!("{{\"hz\":{hz},\"seconds\":{took},\"cost_us\":{cost_us},\"core_percent\":{}}}", cost_us as f64 / took / 1e4);
+    let mut cost_us = 0;
+    record_node(Path::new(folder), hz, || {
+        let before_us = took_us();
+        thread::sleep(Duration::from_secs_f64(seconds));
+        cost_us = took_us() - before_us;
+    })?;
+    let (core_percent, around_us) = (cost_us as f64 / seconds / 1e4, took_us() - cost_us);
+    println!("{{\"hz\":{hz},\"cost_us\":{cost_us},\"core_percent\":{core_percent},\"around_us\":{around_us}}}");
     Ok(())
 }
 

@@ -10,6 +10,10 @@ use crate::absent::Absent;
 /// What is read of a file at most; the files that are read here are smaller.
 const BYTES_MAX: usize = 64 << 10;
 
+/// The kernel hands out a page at a time of what it makes line by line, up to the last line that fits whole. Lines are shorter than half a
+/// page, so whatever comes in less than the other half is the end, and need not be asked for once more.
+const SHORT_BYTES: usize = 2 << 10;
+
 /// A file of the kernel's.
 #[derive(Debug)]
 pub(crate) struct Kept {
@@ -55,7 +59,13 @@ impl Kept {
             }
             match self.file.read_at(&mut self.bytes[read..], read as u64) {
                 Ok(0) => break,
-                Ok(more) => read += more,
+                Ok(more) => {
+                    let is_all = more < SHORT_BYTES && read + more < self.bytes.len();
+                    read += more;
+                    if is_all {
+                        break;
+                    }
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(failed(error)),
             }

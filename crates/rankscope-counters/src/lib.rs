@@ -15,8 +15,8 @@
 //! # }
 //! ```
 //!
-//! One thread samples. What a look costs is measured, and a source that is dear is looked at more rarely: all of the host's together take a
-//! thousandth of a core at most, and each GPU half a per cent of one, whatever the rate that was asked for ([`Pace`]). A value is
+//! One thread samples. What a look and a waking cost is measured, and a source that is dear is looked at more rarely: all of the host's
+//! together take a thousandth of a core at most, and each GPU half a per cent of one, whatever the rate that was asked for ([`Pace`]). A value is
 //! recorded when it changes. What a machine lacks is absent, with a reason ([`Absent`]), and nothing is loaded or opened that was not asked for.
 //!
 //! What belongs to a node is to be sampled once a node: `rankscope run --counters` starts one process for it ([`record_node`]). A program that records itself takes
@@ -38,6 +38,7 @@ mod perf;
 mod plugin;
 mod process;
 mod sampler;
+mod shares;
 mod source;
 
 pub use absent::Absent;

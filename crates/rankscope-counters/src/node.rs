@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rankscope_record::plugins::Registry;
 use rankscope_record::{Session, SessionOptions, Storage, set_process_name};
@@ -32,6 +33,9 @@ pub enum NodeError {
     NotPacked(#[from] rankscope_record::ExportError),
 }
 
+/// To bring them to the disk takes as much as to sample them a few times.
+const FLUSH_EVERY: Duration = Duration::from_secs(2);
+
 /// Records the counters of this node into `HOST.rkr` in `folder`, until `until` returns. A process that is killed leaves what it has recorded.
 ///
 /// # Errors
@@ -40,7 +44,8 @@ pub fn record_node(folder: &Path, hz: Hz, until: impl FnOnce()) -> Result<(), No
     fs::create_dir_all(folder).map_err(|reason| NodeError::NoFolder { path: folder.to_owned(), reason })?;
     let counters = Counters::new(CountersOptions::default().with_hz(hz).with_scope(Scope::Node));
     let host = host();
-    let options = SessionOptions::default().with_storage(Storage::file_at(&folder.join(format!("{host}.rkr"))));
+    let storage = Storage::file_at(&folder.join(format!("{host}.rkr")));
+    let options = SessionOptions::default().with_storage(storage).with_flush_every(FLUSH_EVERY);
     let session = Session::start_with(options, Registry::new().with(counters))?;
     set_process_name(&format!("counters of {host}"));
     until();

@@ -11,14 +11,14 @@ use crate::amd;
 use crate::host;
 use crate::nvml;
 use crate::options::{CountersOptions, Scope};
-use crate::pace::Pace;
 use crate::perf::Hardware;
 use crate::process::Process;
 use crate::sampler::{Paced, Sampled, Sampler};
 use crate::source::{Opened, Source, of};
 
-/// Millionths of a core that all sources of the host may take together, and each GPU by itself.
-const HOST_PPM: u32 = 1_000;
+/// Millionths of a core that all sources of the host may take together with the waking of their thread, and each GPU by itself. With what the
+/// recorder's own thread takes, the former make a thousandth.
+const HOST_PPM: u32 = 800;
 const GPU_PPM: u32 = 5_000;
 
 /// Samples counters while a session records.
@@ -50,11 +50,11 @@ impl ProfilerPlugin for Counters {
         let (host, gpus) = (there(host, &mut absent), there(gpus, &mut absent));
         // Said at once, so that it is known also of a program that is killed.
         say_absent(&absent);
-        let each_ppm = HOST_PPM / u32::try_from(host.len().max(1)).unwrap_or(u32::MAX);
-        let paced = |ppm| move |source| Paced { source, pace: Pace::new(hz.period(), ppm) };
-        let sources: Vec<Paced> = host.into_iter().map(paced(each_ppm)).chain(gpus.into_iter().map(paced(GPU_PPM))).collect();
+        let host = host.into_iter().map(|source| Paced::sharing(source, *hz));
+        let gpus = gpus.into_iter().map(|source| Paced::alone(source, *hz, GPU_PPM));
+        let sources: Vec<Paced> = host.chain(gpus).collect();
         if !sources.is_empty() {
-            self.sampler = Some(Sampler::start(sources, *hz)?);
+            self.sampler = Some(Sampler::start(sources, *hz, HOST_PPM)?);
         }
         Ok(())
     }

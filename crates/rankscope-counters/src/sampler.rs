@@ -1,4 +1,4 @@
-//! [`Sampler`]: the thread that looks at sources, each at its pace.
+//! [`Sampler`]: the thread that looks at sources, each at its pace. It wakes when one is due, and looks at those that nearly are as well.
 #![expect(unsafe_code, reason = "the thread's own clock is read")]
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -10,12 +10,31 @@ use rankscope_record::plugins::block_signals;
 use crate::absent::Absent;
 use crate::options::Hz;
 use crate::pace::Pace;
+use crate::shares::shared;
 use crate::source::Source;
 
 /// A source, and how often it is looked at.
 pub(crate) struct Paced {
-    pub(crate) source: Box<dyn Source>,
-    pub(crate) pace: Pace,
+    source: Box<dyn Source>,
+    pace: Pace,
+    /// Whether its share is a part of what all such sources have together.
+    is_sharing: bool,
+    /// What the last look took, and when it was.
+    cost: Duration,
+    looked: Option<Instant>,
+}
+
+impl Paced {
+    /// One with a share of its own.
+    pub(crate) fn alone(source: Box<dyn Source>, hz: Hz, share_ppm: u32) -> Self {
+        let pace = Pace::new(hz.period(), share_ppm);
+        Self { source, pace, is_sharing: false, cost: Duration::ZERO, looked: None }
+    }
+
+    /// One that shares with others, and with the thread's waking.
+    pub(crate) fn sharing(source: Box<dyn Source>, hz: Hz) -> Self {
+        Self { is_sharing: true, ..Self::alone(source, hz, 1) }
+    }
 }
 
 /// What a sampler did.
@@ -23,7 +42,7 @@ pub(crate) struct Paced {
 pub(crate) struct Sampled {
     /// Looks at sources.
     pub(crate) looks: u64,
-    /// Looks that were left out because their source is dear.
+    /// Looks that were left out because their source is dear, or the thread was late.
     pub(crate) spared: u64,
     /// What all of it took.
     pub(crate) cost: Duration,
@@ -43,17 +62,17 @@ pub(crate) struct Sampler {
 const PATIENCE: Duration = Duration::from_secs(3);
 
 impl Sampler {
-    /// Starts it.
+    /// Starts it, for sources to be looked at so often; those that share have so many millionths of a core.
     ///
     /// # Errors
     /// The system has no thread.
-    pub(crate) fn start(sources: Vec<Paced>, hz: Hz) -> Result<Self, Absent> {
+    pub(crate) fn start(sources: Vec<Paced>, hz: Hz, shared_ppm: u32) -> Result<Self, Absent> {
         let (until_dropped, stopping) = mpsc::channel();
         let (hand_over, sampled) = mpsc::channel();
         let spawned = thread::Builder::new().name("rankscope-count".to_owned()).stack_size(256 << 10).spawn(move || {
             block_signals();
             // Nobody listens any more if the session did not wait.
-            let _ = hand_over.send(sample(sources, hz.period(), &stopping));
+            let _ = hand_over.send(sample(Sampling::new(sources, hz.period(), shared_ppm), &stopping));
         });
         spawned.map_err(Absent::NoThread)?;
         Ok(Self { until_dropped, sampled })
@@ -66,35 +85,88 @@ impl Sampler {
     }
 }
 
-fn sample(mut sources: Vec<Paced>, period: Duration, stopping: &Receiver<()>) -> Sampled {
-    let mut sampled = Sampled::default();
-    let mut next = Instant::now();
+fn sample(mut sampling: Sampling, stopping: &Receiver<()>) -> Sampled {
+    let mut rested = own_time();
     loop {
-        look(&mut sources, &mut sampled);
+        sampling.woke(own_time().saturating_sub(rested));
+        sampling.look(Instant::now());
+        rested = own_time();
+        let due = sampling.due().map(|due| due.saturating_duration_since(Instant::now()));
         // What was missed is not made up for.
-        next = (next + period).max(Instant::now());
-        if stopping.recv_timeout(next.saturating_duration_since(Instant::now())) != Err(RecvTimeoutError::Timeout) {
+        if stopping.recv_timeout(due.unwrap_or(NOTHING_LEFT)) != Err(RecvTimeoutError::Timeout) {
             break;
         }
     }
-    sampled.cost = own_time();
-    sampled
+    Sampled { cost: own_time(), ..sampling.sampled }
 }
 
-/// Looks at all that are due; those that show nothing any more are let go.
-fn look(sources: &mut Vec<Paced>, sampled: &mut Sampled) {
-    sources.retain_mut(|Paced { source, pace }| {
-        let now = Instant::now();
-        if !pace.is_due(now) {
-            sampled.spared += 1;
-            return true;
+/// Between wakings of a thread that has no source left.
+const NOTHING_LEFT: Duration = Duration::from_secs(60);
+
+/// The sources, and what became of them.
+struct Sampling {
+    sources: Vec<Paced>,
+    period: Duration,
+    shared_ppm: u32,
+    /// What a waking takes, as a mean of the last few.
+    waking: Duration,
+    sampled: Sampled,
+}
+
+impl Sampling {
+    fn new(sources: Vec<Paced>, period: Duration, shared_ppm: u32) -> Self {
+        Self { sources, period, shared_ppm, waking: Duration::ZERO, sampled: Sampled::default() }
+    }
+
+    fn woke(&mut self, took: Duration) {
+        self.waking = (self.waking * 7 + took) / 8;
+    }
+
+    /// When the next look is due.
+    fn due(&self) -> Option<Instant> {
+        self.sources.iter().filter_map(|paced| paced.pace.due()).min()
+    }
+
+    /// Looks at all that are due; those that show nothing any more are let go.
+    fn look(&mut self, now: Instant) {
+        let mut before = own_time();
+        let (sampled, period) = (&mut self.sampled, self.period);
+        self.sources.retain_mut(|paced| {
+            if !paced.pace.is_due(now) {
+                return true;
+            }
+            let looked = paced.source.look(Instant::now());
+            let after = own_time();
+            paced.cost = after.saturating_sub(before);
+            before = after;
+            sampled.looks += 1;
+            let last = paced.looked.replace(now);
+            sampled.spared += last.map_or(0, |last| left_out(now.saturating_duration_since(last), period));
+            looked.map_err(|absent| sampled.lost.push((paced.source.name().to_owned(), absent))).is_ok()
+        });
+        self.pace(now);
+    }
+
+    /// Says when those that were looked at `now` are due again.
+    fn pace(&mut self, now: Instant) {
+        let costs: Vec<Duration> = self.sources.iter().filter(|paced| paced.is_sharing).map(|paced| paced.cost).collect();
+        let (period, shares_ppm) = shared(self.shared_ppm, self.period, self.waking, &costs);
+        let mut shares_ppm = shares_ppm.into_iter();
+        for paced in &mut self.sources {
+            if let Some(share_ppm) = paced.is_sharing.then(|| shares_ppm.next()).flatten() {
+                paced.pace = paced.pace.with(period, share_ppm);
+            }
+            if paced.looked == Some(now) {
+                paced.pace.looked(now, paced.cost);
+            }
         }
-        let before = own_time();
-        let looked = source.look(now);
-        pace.looked(now, own_time().saturating_sub(before));
-        sampled.looks += 1;
-        looked.map_err(|absent| sampled.lost.push((source.name().to_owned(), absent))).is_ok()
-    });
+    }
+}
+
+/// Periods between two looks in which there was none.
+fn left_out(apart: Duration, period: Duration) -> u64 {
+    let periods = (apart + period / 2).as_nanos() / period.as_nanos().max(1);
+    u64::try_from(periods).unwrap_or(u64::MAX).saturating_sub(1)
 }
 
 /// The processor time that this thread has taken.
@@ -125,15 +197,33 @@ mod tests {
         }
     }
 
+    fn sampling(sources: Vec<Box<dyn Source>>) -> Sampling {
+        let hz = Hz::new(10).unwrap();
+        let sources = sources.into_iter().map(|source| Paced::sharing(source, hz)).collect();
+        Sampling::new(sources, hz.period(), 1_000_000)
+    }
+
     #[test]
     fn a_source_that_shows_nothing_any_more_is_let_go_and_the_others_are_looked_at() {
-        let paced = |times| Paced { source: Box::new(Few(times)), pace: Pace::new(Duration::ZERO, 1_000_000) };
-        let (mut sources, mut sampled) = (vec![paced(1), paced(5)], Sampled::default());
-        // Whoever costs much waits, so there may be more rounds than looks.
-        while sampled.looks < 6 {
-            look(&mut sources, &mut sampled);
-        }
-        assert_eq!((sources.len(), sampled.lost.len()), (1, 1));
-        assert_eq!(sampled.lost[0].0, "few");
+        let mut sampling = sampling(vec![Box::new(Few(1)), Box::new(Few(5))]);
+        let began = Instant::now();
+        (0..4).for_each(|second| sampling.look(began + Duration::from_secs(second)));
+        assert_eq!((sampling.sources.len(), sampling.sampled.lost.len()), (1, 1));
+        assert_eq!(sampling.sampled.lost[0].0, "few");
+        // One that was looked at four times, and one that was let go at its second look.
+        assert_eq!((sampling.sampled.looks, sampling.sampled.spared), (6, 4 * 9));
+    }
+
+    #[test]
+    fn nobody_is_looked_at_before_it_is_due() {
+        let mut sampling = sampling(vec![Box::new(Few(5))]);
+        assert_eq!(sampling.due(), None, "at once");
+        let began = Instant::now();
+        sampling.look(began);
+        let due = sampling.due().unwrap();
+        sampling.look(began + Duration::from_millis(50));
+        assert_eq!((sampling.sampled.looks, sampling.due()), (1, Some(due)));
+        sampling.look(due);
+        assert_eq!((sampling.sampled.looks, sampling.sampled.spared), (2, 0));
     }
 }

@@ -1,7 +1,8 @@
 //! Being asked to end: a scheduler sends SIGTERM, a person presses Ctrl-C, and what is half written goes before the process does.
 //!
 //! Nothing is finished: whoever asks means at once. The process ends by the signal, as it would have without us, so that whoever
-//! started it sees that. Only what stays with a job until it is told ends by a [`switch`](stop_switch) instead.
+//! started it sees that. Only what stays with a job until it is told ends by a [`switch`](stop_switch)
+//! instead, or waits [until it is told](stop_awaited).
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -22,6 +23,14 @@ pub(crate) fn stop_switch() -> Result<Arc<AtomicBool>> {
         signal_hook::flag::register(signal, Arc::clone(&stop)).context(NO_SIGNALS)?;
     }
     Ok(stop)
+}
+
+/// What waits for SIGTERM or SIGINT, which end nothing from now on.
+pub(crate) fn stop_awaited() -> Result<impl FnOnce()> {
+    let mut signals = Signals::new([SIGTERM, SIGINT]).context(NO_SIGNALS)?;
+    Ok(move || {
+        let _came = signals.forever().next();
+    })
 }
 
 /// From now on a signal that ends this process leaves no file half written.

@@ -88,9 +88,10 @@ const BUDGET_CORE_PERCENT: f64 = 0.1;
 #[derive(Deserialize, Serialize)]
 struct Counted {
     hz: u32,
-    seconds: f64,
     cost_us: u64,
     core_percent: f64,
+    /// To start and to end.
+    around_us: u64,
 }
 
 fn counted(folder: &Path, seconds: u32, hz: u32) -> Result<Counted> {
@@ -104,12 +105,12 @@ fn counted(folder: &Path, seconds: u32, hz: u32) -> Result<Counted> {
 }
 
 fn print_counters(counters: &[Counted]) {
-    println!("\n| counters of a node, Hz | processor time, % of a core |");
-    println!("|--:|--:|");
-    for Counted { hz, core_percent, .. } in counters {
-        println!("| {hz} | {core_percent:.3} |");
+    println!("\n| counters of a node, Hz | processor time, % of a core | its start and end, ms |");
+    println!("|--:|--:|--:|");
+    for Counted { hz, core_percent, around_us, .. } in counters {
+        println!("| {hz} | {core_percent:.3} | {:.1} |", *around_us as f64 / 1e3);
     }
-    println!("| budget at 10 | {BUDGET_CORE_PERCENT} |");
+    println!("| budget at 10 | {BUDGET_CORE_PERCENT} | |");
 }
 
 fn built() -> Result<PathBuf> {

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use super::numbers;
 use crate::absent::Absent;
 use crate::gauge::{Gauge, Rate};
 use crate::kept::Kept;
@@ -57,12 +58,10 @@ impl Source for Cpu {
 }
 
 fn read(text: &str) -> Option<Read> {
-    let mut lines = text.lines();
-    let line = lines.next()?.strip_prefix("cpu ")?;
-    let ticks: Vec<u64> = line.split_whitespace().map_while(|word| word.parse().ok()).collect();
-    let [user, nice, system, _idle, waiting, interrupts, soft, stolen, ..] = ticks[..] else { return None };
-    // The file may be longer than what is read of it; the line is behind those of processors and interrupts.
-    let runnable = lines.find_map(|line| line.strip_prefix("procs_running ")?.trim().parse().ok());
+    let (line, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let [user, nice, system, _idle, waiting, interrupts, soft, stolen] = numbers(line.strip_prefix("cpu ")?)?;
+    // The file may be longer than what is read of it; the line is behind those of processors and interrupts, which are long.
+    let runnable = rest.rsplit('\n').find_map(|line| line.strip_prefix("procs_running ")?.trim().parse().ok());
     Some(Read { busy: user + nice + system + interrupts + soft, waiting, stolen, runnable })
 }
 

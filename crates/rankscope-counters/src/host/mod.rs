@@ -24,6 +24,16 @@ pub(crate) fn open() -> Vec<Opened> {
     ]
 }
 
+/// The first numbers of `text`; none where it begins with fewer.
+fn numbers<const N: usize>(text: &str) -> Option<[u64; N]> {
+    let mut words = text.split_ascii_whitespace();
+    let mut found = [0; N];
+    for number in &mut found {
+        *number = words.next()?.parse().ok()?;
+    }
+    Some(found)
+}
+
 /// What lies in `folder`, in order.
 pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>, Absent> {
     let read = std::fs::read_dir(folder).map_err(|reason| Absent::NoFile { path: folder.to_owned(), reason })?;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use super::numbers;
 use crate::absent::Absent;
 use crate::gauge::Rate;
 use crate::kept::Kept;
@@ -63,10 +64,8 @@ fn interfaces(text: &str) -> impl Iterator<Item = Interface<'_>> {
 
 fn interface(line: &str) -> Option<Interface<'_>> {
     let (name, rest) = line.split_once(':')?;
-    let numbers: Vec<u64> = rest.split_whitespace().map_while(|word| word.parse().ok()).collect();
-    let [received_bytes, _, _, lost_coming, .., sent_bytes, _, _, lost_going, _, _, _, _] = numbers[..] else { return None };
-    let name = name.trim();
-    (numbers.len() == 16).then_some(Interface { name, received_bytes, sent_bytes, dropped: lost_coming + lost_going })
+    let [received_bytes, _, _, lost_coming, _, _, _, _, sent_bytes, _, _, lost_going] = numbers(rest)?;
+    Some(Interface { name: name.trim(), received_bytes, sent_bytes, dropped: lost_coming + lost_going })
 }
 
 #[cfg(test)]
