@@ -7,11 +7,13 @@
 
 mod gpu;
 mod held;
+mod queue;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 pub(crate) use gpu::GpuTimes;
 use held::Held;
+use queue::{Place, Queue};
 
 use crate::event::{Operation, Sort};
 use crate::record::{Phase, Record};
@@ -54,11 +56,10 @@ pub(crate) struct Composer {
     /// The first launch of each group of calls, by the number of the group's handle.
     launches: Remembered<u64>,
     knows_launches: bool,
-    operations: BTreeMap<u64, Held>,
+    operations: Queue<Held>,
     /// Held operations by their handle's number.
-    by_handle: HashMap<u32, u64>,
+    by_handle: HashMap<u32, Place>,
     children: Remembered<u32>,
-    next: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -77,10 +78,9 @@ impl Composer {
             calls: Remembered::default(),
             launches: Remembered::default(),
             knows_launches: true,
-            operations: BTreeMap::new(),
+            operations: Queue::default(),
             by_handle: HashMap::new(),
             children: Remembered::default(),
-            next: 0,
         }
     }
 
@@ -106,7 +106,7 @@ impl Composer {
                 self.of_operation(record.handle, done, |held| held.enqueued(record))
             }
             (Phase::Start, Sort::KernelCh | Sort::ProxyOp) => {
-                if let Some(operation) = self.by_handle.get_mut(&record.link).and_then(|at| self.operations.get_mut(at)) {
+                if let Some(operation) = self.by_handle.get(&record.link).and_then(|at| self.operations.get_mut(*at)) {
                     operation.child_started(record);
                     self.children.put(record.handle, record.link);
                 }
@@ -128,7 +128,7 @@ impl Composer {
 
     fn begin(&mut self, record: &Record, done: &mut Vec<Done>) {
         if self.operations.len() >= HELD_MAX
-            && let Some((_, oldest)) = self.operations.pop_first()
+            && let Some(oldest) = self.operations.first().and_then(|oldest| self.operations.take(oldest))
         {
             self.by_handle.remove(&oldest.handle);
             done.push(oldest.done());
@@ -142,9 +142,9 @@ impl Composer {
             channels: record.channel,
             ..Operation::default()
         };
-        self.by_handle.insert(record.handle, self.next);
-        self.operations.insert(self.next, Held::new(record, operation));
-        self.next += 1;
+        if let Some(place) = self.operations.push(Held::new(record, operation)) {
+            self.by_handle.insert(record.handle, place);
+        }
     }
 
     /// What did not fit the first record of an operation.
@@ -153,7 +153,7 @@ impl Composer {
         // What was launched before the call was launched for another one.
         let launch = |call: Call| self.launches.get(call.group).filter(|tick| self.knows_launches && *tick >= call.tick);
         let launched_tick = call.map(|call| launch(call).unwrap_or(call.tick));
-        let Some(held) = self.by_handle.get(&record.handle).and_then(|at| self.operations.get_mut(at)) else { return };
+        let Some(held) = self.by_handle.get(&record.handle).and_then(|at| self.operations.get_mut(*at)) else { return };
         held.operation.algorithm = Algorithm::of_record(record.function);
         held.operation.protocol = Protocol::of_record(record.element);
         held.operation.warps = record.channel;
@@ -168,11 +168,11 @@ impl Composer {
     /// Changes a held operation, and lets go of it if that was the last there is to know.
     fn of_operation(&mut self, handle: u32, done: &mut Vec<Done>, change: impl FnOnce(&mut Held)) {
         let Some(at) = self.by_handle.get(&handle).copied() else { return };
-        let Some(held) = self.operations.get_mut(&at) else { return };
+        let Some(held) = self.operations.get_mut(at) else { return };
         change(held);
         if held.is_complete(self.ends_are_told) {
             done.push(held.done());
-            self.operations.remove(&at);
+            self.operations.take(at);
             self.by_handle.remove(&handle);
         }
     }
@@ -189,15 +189,16 @@ impl Composer {
     }
 
     fn let_go(&mut self, done: &mut Vec<Done>, wanted: impl Fn(&Held) -> bool) {
-        let by_handle = &mut self.by_handle;
-        self.operations.retain(|_, held| {
-            let stays = !wanted(held);
-            if !stays {
-                by_handle.remove(&held.handle);
+        let mut at = self.operations.first();
+        while let Some(place) = at {
+            at = self.operations.behind(place);
+            if self.operations.get(place).is_some_and(&wanted)
+                && let Some(held) = self.operations.take(place)
+            {
+                self.by_handle.remove(&held.handle);
                 done.push(held.done());
             }
-            stays
-        });
+        }
     }
 }
 
