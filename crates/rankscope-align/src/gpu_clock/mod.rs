@@ -13,6 +13,7 @@
 
 mod conflicts;
 mod grain;
+mod proof;
 #[cfg(test)]
 mod tests;
 mod told;
@@ -62,7 +63,7 @@ pub struct GpuClockWindow {
     pub above: u32,
     /// Bounds from below: kernels whose end was seen.
     pub below: u32,
-    /// The interval is a proof; it is none where some stamps lie oddly beside the others.
+    /// The interval is a proof; it is none where some stamps contradict others by a little, and which of them are wrong is a guess.
     pub proven: bool,
 }
 

@@ -180,6 +180,7 @@ proptest! {
         prop_assert_eq!(found.unusable, [0; 6], "honest times contradict nothing: {:?}", found);
         prop_assert!(found.step_ns >= device.step_ns || device.step_ns == 1, "{:?}", found);
         prop_assert_eq!(found.lineless(NoLine::Contradiction), 0, "{:?}", found);
+        prop_assert!(found.windows.iter().all(|window| window.proven), "honest times are a proof: {:?}", found);
     }
 
     /// Times that were forged, or are another operation's: those that lead to a line lead to one around the truth.

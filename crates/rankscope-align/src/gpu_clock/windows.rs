@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::grain::Readings;
 use super::told::Told;
-use super::{GpuClock, GpuClockWindow, NoLine, Unusable, conflicts};
+use super::{GpuClock, GpuClockWindow, NoLine, Unusable, conflicts, proof};
 
 /// The longest stretch that one line is drawn over: a clock is no line for much longer.
 const WINDOW_NS: i64 = 10_000_000_000;
@@ -51,7 +51,7 @@ impl Placing<'_> {
         let loosened_ns = self.clock.step_ns.saturating_add(self.readings.off_ns(first.seen_ns, last.seen_ns));
         self.drop_contradicting(&mut told, loosened_ns);
         match line(&told, loosened_ns, self.before.as_ref()) {
-            Ok(fit) => self.file(&fit),
+            Ok(fit) => self.file(&fit, &told, loosened_ns),
             Err(NoLine::Contradiction) => self.blame(&told, loosened_ns),
             Err(reason) => self.clock.lineless[reason as usize] += 1,
         }
@@ -86,14 +86,14 @@ impl Placing<'_> {
         let without = |group: &StrId| {
             let others: Vec<Told> = told.iter().filter(|one| one.group != *group).copied().collect();
             let fit = line(&others, loosened_ns, self.before.as_ref()).ok()?;
-            Some((*group, fit, told.len() - others.len()))
+            Some((*group, fit, others))
         };
         // Of several that may be the wrong one, that with the fewest operations is.
-        match tried.iter().filter_map(without).min_by_key(|(_, _, operations)| *operations) {
-            Some((group, fit, operations)) => {
-                self.refuse(operations, Unusable::Contradicts);
+        match tried.iter().filter_map(without).min_by_key(|(_, _, others)| told.len() - others.len()) {
+            Some((group, fit, others)) => {
+                self.refuse(told.len() - others.len(), Unusable::Contradicts);
                 self.banned.insert(group);
-                self.file(&fit);
+                self.file(&fit, &others, loosened_ns);
             }
             None => {
                 self.refuse(told.len(), Unusable::Contradicts);
@@ -107,9 +107,9 @@ impl Placing<'_> {
         self.clock.unusable[reason as usize] += operations as u64;
     }
 
-    fn file(&mut self, fit: &EdgeFit) {
+    fn file(&mut self, fit: &EdgeFit, told: &[Told], loosened_ns: i64) {
         let instant = |at: HostInstant| at.nanos_since_epoch();
-        self.clock.windows.push(GpuClockWindow {
+        let window = GpuClockWindow {
             start_ns: instant(fit.start),
             end_ns: instant(fit.end),
             at_ns: instant(fit.mid),
@@ -123,7 +123,10 @@ impl Placing<'_> {
             above: fit.points_forward / 2,
             below: fit.points_reverse / 2,
             proven: !fit.degraded,
-        });
+        };
+        let odd = Some(&window).filter(|window| !window.proven);
+        let proven = odd.and_then(|odd| proof::proven(odd, told, loosened_ns, &FitOptions::usual(Estimator::Band)));
+        self.clock.windows.push(proven.unwrap_or(window));
         self.before = Some(*fit);
     }
 }
