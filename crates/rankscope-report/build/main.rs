@@ -16,7 +16,7 @@ use std::{fs, io};
 const PAGES: [&str; 6] = ["report", "clock", "dispatch", "compare", "history", "validation"];
 
 /// Style sheets under `web`.
-const SHEETS: [&str; 3] = ["report", "house", "answers"];
+const SHEETS: [&str; 4] = ["report", "house", "answers", "series"];
 
 fn main() {
     println!("cargo::rerun-if-changed=web");

@@ -140,5 +140,6 @@ const REPORT: Kind = Kind {
     tiles: false,
     no_findings: "Nothing stands out: the analysis has no finding about this run.",
     footer: "Rates are decimal (GB/s is 10⁹ bytes a second), sizes binary (KiB is 1024 bytes).",
+    series: false,
     script: include_str!(concat!(env!("OUT_DIR"), "/report.js")),
 };

@@ -35,6 +35,8 @@ fn long_runs_are_thinned_and_steps_stay() {
 fn a_page_fetches_nothing_and_stays_small() {
     let page = page("clocks", &document(7_200, 64));
     assert!(page.len() < 12_000_000, "{}", page.len());
+    // The banner that uPlot begins with, and nothing else.
+    let page = page.replacen("/*! https://github.com/leeoniya/uPlot (v1.6.32) */", "", 1);
     for foreign in ["http:", "https:", "//www", "@import", "url(", " src=", "import(", "fetch("] {
         assert!(!page.contains(foreign), "{foreign}");
     }
@@ -50,7 +52,16 @@ fn hostile_titles_stay_text() {
     document.notes[0].text = hostile.to_owned();
     let page = page("hostile-clocks", &document);
     assert!(!page.contains("<img"));
-    assert_eq!(page.matches("</script").count(), 3, "two documents and the scripts");
+    assert_eq!(page.matches("</script").count(), 4, "two documents, uPlot and the scripts");
+}
+
+#[test]
+fn the_licence_of_what_draws_series_goes_with_the_page() {
+    let drawn = page("licensed", &document(2, 2));
+    let licence = include_str!("../web/vendor/uplot/LICENSE");
+    assert!(licence.contains("Permission is hereby granted") && drawn.contains(licence));
+    let empty = page("unlicensed", &ClockDocument::default());
+    assert!(!empty.contains("leeoniya"), "a page that draws nothing has no use for it");
 }
 
 #[test]

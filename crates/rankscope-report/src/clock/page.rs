@@ -106,5 +106,6 @@ const CLOCKS: Kind = Kind {
     tiles: false,
     no_findings: "",
     footer: "An offset is the node's clock minus the reference's; the band is what it can be at all.",
+    series: true,
     script: include_str!(concat!(env!("OUT_DIR"), "/clock.js")),
 };

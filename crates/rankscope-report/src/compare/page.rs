@@ -94,5 +94,6 @@ const COMPARE: Kind = Kind {
     tiles: true,
     no_findings: "",
     footer: "Rates are decimal (GB/s is 10⁹ bytes a second). Colours go by verdicts and fixed limits, never by what else is on the page.",
+    series: true,
     script: include_str!(concat!(env!("OUT_DIR"), "/compare.js")),
 };

@@ -59,5 +59,6 @@ const PLAN: Kind = Kind {
     tiles: false,
     no_findings: "",
     footer: "Before: every rank computes the attention of the tokens it holds. After: as planned.",
+    series: false,
     script: include_str!(concat!(env!("OUT_DIR"), "/dispatch.js")),
 };

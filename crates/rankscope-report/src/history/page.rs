@@ -38,5 +38,6 @@ const HISTORY: Kind = Kind {
     tiles: false,
     no_findings: "",
     footer: "A run's value is the median of its steps, warm-up left out. Differences are later minus earlier: a positive time takes longer.",
+    series: false,
     script: include_str!(concat!(env!("OUT_DIR"), "/history.js")),
 };

@@ -28,6 +28,8 @@ pub(crate) struct Kind {
     /// Where a page with sections has no finding; empty if nothing is to be concluded from that.
     pub(crate) no_findings: &'static str,
     pub(crate) footer: &'static str,
+    /// Whether the script draws series, and uPlot stands before it.
+    pub(crate) series: bool,
     /// The modules of `web/js` that draw it, put together by `build/main.rs`.
     pub(crate) script: &'static str,
 }
@@ -102,6 +104,9 @@ impl<D: Serialize> Page<'_, D> {
         environment.add_template(NAME, include_str!("../../web/page.html"))?;
         let notes =
             |level| self.notes.iter().filter(|note| note.level == level).map(|note| clean(&note.text)).collect::<Vec<_>>();
+        let series = self.drawn && self.kind.series;
+        let answers = if self.kind.answers { ANSWERS } else { "" };
+        let sheets = if series { [STYLE, HOUSE, answers, UPLOT_STYLE, SERIES] } else { [STYLE, HOUSE, answers, "", ""] };
         Ok(environment.get_template(NAME)?.render(context! {
             kind => self.kind.values(),
             title => clean(self.title),
@@ -112,7 +117,9 @@ impl<D: Serialize> Page<'_, D> {
             findings => notes(NoteLevel::Finding),
             cautions => notes(NoteLevel::Caution),
             problems => notes(NoteLevel::Problem),
-            css => Value::from_safe_string([STYLE, HOUSE, if self.kind.answers { ANSWERS } else { "" }].concat()),
+            css => Value::from_safe_string(sheets.concat()),
+            // A comment of its own, so that the licence goes wherever the page goes.
+            library => series.then(|| Value::from_safe_string(format!("/*\n{UPLOT_LICENCE}\n*/\n{UPLOT}"))),
             script => Value::from_safe_string(self.kind.script.to_owned()),
             document => Value::from_safe_string(embed::json(self.document)),
             cuts => Value::from_safe_string(embed::json(&self.cuts)),
@@ -125,6 +132,14 @@ const STYLE: &str = include_str!(concat!(env!("OUT_DIR"), "/report.css"));
 const HOUSE: &str = include_str!(concat!(env!("OUT_DIR"), "/house.css"));
 /// Of pages that begin with answers.
 const ANSWERS: &str = include_str!(concat!(env!("OUT_DIR"), "/answers.css"));
+
+/// Of pages that draw series.
+const SERIES: &str = include_str!(concat!(env!("OUT_DIR"), "/series.css"));
+/// As its authors publish it; `web/vendor/uplot/README.md` says where it is from.
+const UPLOT: &str = include_str!("../../web/vendor/uplot/uPlot.iife.min.js");
+const UPLOT_STYLE: &str = include_str!("../../web/vendor/uplot/uPlot.min.css");
+/// Goes with every copy.
+const UPLOT_LICENCE: &str = include_str!("../../web/vendor/uplot/LICENSE");
 
 /// Ends in `.html` so that the engine escapes what it inserts.
 const NAME: &str = "page.html";

@@ -197,6 +197,7 @@ const VALIDATION: Kind = Kind {
     tiles: false,
     no_findings: "",
     footer: "A violation cannot have happened as shown; after a loss a viewer leaves something out; a warning says that something is missing.",
+    series: false,
     script: include_str!(concat!(env!("OUT_DIR"), "/validation.js")),
 };
 

@@ -184,6 +184,61 @@ fn a_plan_clocks_and_validation_take_a_selection_from_a_link_and_from_keys() {
     }
 }
 
+/// The figures that the chart of `section` reads aloud, after each of `keys`.
+fn read_aloud(browser: &mut Browser, section: &str, keys: &[&str]) -> Vec<String> {
+    browser.evaluate(&format!("document.querySelector('#{section} canvas').focus(); 0"));
+    let read = |key: &&str| {
+        browser.press(key);
+        text(browser, "document.querySelector('#tip').hidden ? '' : document.querySelector('#tip b').textContent")
+    };
+    keys.iter().map(read).collect()
+}
+
+#[test]
+fn a_chart_of_series_is_read_zoomed_and_taken_from_by_keys() {
+    let Some(mut browser) = browser() else { return };
+    let clocks = written("clocks-read", &clock_html(&common::clocks::document(60, 10)).expect("the template renders"));
+    browser.open("about:blank", LOOKS[0]);
+    browser.open(&format!("file://{}#node=2", clocks.display()), LOOKS[0]);
+    let keys = ["ArrowRight", "ArrowRight", "ArrowLeft", "Escape"];
+    let rounds = ["round 0 · 0.0 s", "round 1 · 4.0 s", "round 0 · 0.0 s", "round 0 · 0.0 s"];
+    assert_eq!(read_aloud(&mut browser, "offsets", &keys), rounds);
+    // Half of 236 s around the round that is read, and further on than what is shown.
+    let zoomed = read_aloud(&mut browser, "offsets", &["+", "+", "+", "ArrowRight"]);
+    assert_eq!(zoomed.last().map(String::as_str), Some("round 1 · 4.0 s"));
+    let last = read_aloud(&mut browser, "offsets", &["ArrowRight"; 70]).pop();
+    assert_eq!(last.as_deref(), Some("round 59 · 236.0 s"), "what is shown goes along");
+    browser.press("Enter");
+    assert_eq!(selected(&mut browser).1, "Round 59");
+    browser.press("0");
+    browser.evaluate("document.activeElement.blur()");
+    assert_eq!(browser.evaluate("document.querySelector('#tip').hidden"), Value::Bool(true));
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
+fn a_click_takes_a_round_and_a_drag_takes_none() {
+    let Some(mut browser) = browser() else { return };
+    let clocks = written("clocks-clicked", &clock_html(&common::clocks::document(60, 10)).expect("the template renders"));
+    browser.open("about:blank", LOOKS[0]);
+    browser.open(&format!("file://{}", clocks.display()), LOOKS[0]);
+    // As a mouse says it: down, over to `to`, up, and then the click.
+    let mouse = |from: f64, to: f64| {
+        format!(
+            "(() => {{ const over = document.querySelector('.u-over'); const box = over.getBoundingClientRect(); const say = (type, share, kind = MouseEvent) => over.dispatchEvent(new kind(type, {{ bubbles: true, button: 0, movementX: 9, clientX: box.left + share * box.width, clientY: box.top + 50 }})); say('mousemove', {from}); say('pointerdown', {from}, PointerEvent); say('mousedown', {from}); say('mousemove', {to}); say('mouseup', {to}); say('click', {to}); }})(); 0"
+        )
+    };
+    browser.evaluate(&mouse(0.51, 0.51));
+    assert_eq!(selected(&mut browser).1, "Round 30", "120 s of 236 s");
+    browser.press("Escape");
+    browser.evaluate(&mouse(0.25, 0.75));
+    assert_eq!(selected(&mut browser).1, "");
+    browser.evaluate("new Promise((done) => setTimeout(done, 50)).then(() => 0)");
+    browser.evaluate(&mouse(0.0, 0.0));
+    assert_eq!(selected(&mut browser).1, "Round 15", "where the drag began");
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
 #[test]
 fn a_rank_that_is_selected_is_the_one_whose_findings_are_listed() {
     let Some(mut browser) = browser() else { return };

@@ -1,4 +1,4 @@
-// The three controls.
+// The controls.
 import { h } from "./dom.js";
 
 // Buttons of which one is pressed.
@@ -14,6 +14,12 @@ export function segments(label, options, chosen, choose) {
 export function select(label, options, choose) {
   const element = h("select", { onchange: () => choose(element.value) }, ...options.map(([value, text]) => h("option", { value }, text)));
   return h("label", { class: "control" }, label, element);
+}
+
+// Buttons that zoom into what is drawn, out of it, and back to the whole: `zoomBy(factor)` makes what is shown so many times as long.
+export function zoomControls(zoomBy, whole) {
+  const button = (text, title, factor, label = title) => h("button", { type: "button", class: "plain small", title, "aria-label": label, onclick: () => zoomBy(factor) }, text);
+  return [button("+", "Zoom in", 0.5), button("−", "Zoom out", 2), button("All", `Show ${whole}`, Infinity, `All of ${whole.replace("the whole", "the")}`)];
 }
 
 // Calls `search` with what is typed, as it is typed.

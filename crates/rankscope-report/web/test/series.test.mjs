@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { frame, longPause, nearest, prepared, runs, verticalRange } from "../js/pure/series.js";
+import { breaks, longPause, nearest, prepared, runs, verticalRange } from "../js/pure/series.js";
 import { ticks } from "../js/pure/scale.js";
 import { ascending, below, chance } from "./chance.mjs";
 
@@ -71,11 +71,23 @@ test("a plot has a height whatever the offset", () => {
   }
 });
 
-test("a point of the plot is the time it was drawn from", () => {
-  const plot = { width: 800, height: 440, margin: { left: 76, right: 12, top: 12, bottom: 34 } };
-  const { x, y, timeAt } = frame(plot, [100, 300], [-5, 5]);
-  for (const t of [100, 123.25, 299, 300]) assert.ok(Math.abs(timeAt(x(t)) - t) < 1e-9);
-  assert.deepEqual([x(100), x(300), y(5), y(-5)], [76, 788, 12, 406]);
-  assert.deepEqual([timeAt(0), timeAt(5000)], [100, 300], "beside the plot, its ends");
-  assert.equal(frame(plot, [7, 7], [-1, 1]).x(7), 76, "one round alone");
+test("no line goes where a run ends and the next begins, and one goes everywhere else", () => {
+  const random = chance(25);
+  for (let i = 0; i < 800; i++) {
+    const x = ascending(random, below(random, 25));
+    const one = node(x, { steps: [...x.keys()].filter(() => random() < 0.1) });
+    const counts = new Set([...x.keys()].filter(() => random() < 0.8));
+    const joined = new Set(runs(one, (k) => counts.has(k)).flatMap((run) => run.slice(1)));
+    const found = breaks(one, (k) => counts.has(k));
+    const isCut = (k) => found.some(([from, to]) => from <= x[k - 1] && x[k] <= to);
+    for (const k of x.keys()) if (k > 0 && x[k] > x[k - 1]) assert.equal(isCut(k), !joined.has(k), `to ${k} of ${x} in ${JSON.stringify(found)}`);
+    for (const [at, [from, to]] of found.entries()) assert.ok(from <= to && (at === 0 || found[at - 1][1] < from), "ascending and apart");
+  }
+});
+
+test("what lies outside of the time that is shown does not stretch the plot", () => {
+  const one = node([0, 4, 8, 12], { stray: [5_000_000, 3, -3, 1], lo: [-9_000_000, -10, -10, -10], hi: [9_000_000, 10, 10, 10] });
+  const [lo, hi] = verticalRange([one], (n, k) => n.stray[k], [4, 12]);
+  assert.ok(lo > -30 && hi < 30 && lo < -13 && hi > 13, `${lo} to ${hi}`);
+  assert.deepEqual(verticalRange([one], (n, k) => n.stray[k], [5, 7]), [-1, 1], "no round at all");
 });

@@ -1,17 +1,16 @@
 // How the values of base and test are distributed: step after step, and rank by rank, with the medians.
-import { select } from "../controls.js";
+import { select, zoomControls } from "../controls.js";
 import { empty, h, lead, note, scrollBox, svgElement, swatches } from "../dom.js";
 import { pickable } from "../pick.js";
 import { tip } from "../tip.js";
 import { formatTime } from "../pure/format.js";
-import { extent, ticks } from "../pure/scale.js";
+import { extent, padded, ticks } from "../pure/scale.js";
 import { inUnit, isKnown, metricOf, spelledVerdict, withSign } from "./figures.js";
+import { stepsChart } from "./steps_plot.js";
 
-const STEPS = { width: 1240, height: 250, left: 70, right: 260, top: 12, bottom: 26 };
 const STRIP = { width: 1240, row: 30, left: 70, right: 120, top: 6, bottom: 26 };
 const DOTS = 600;
 const RANK_ROWS = 32;
-const BINS = 24;
 
 export function drawDistributions({ doc, pair, at }, body, bar) {
   const series = doc.series ?? [];
@@ -21,13 +20,19 @@ export function drawDistributions({ doc, pair, at }, body, bar) {
   /** @type {(one: any) => [number[], number[]]} */
   const sides = (one) => [values(one.sides[0]), values(one.sides[at + 1])];
   const holder = h("div", {});
+  const shown = { chart: null };
   const draw = (name) => {
     const one = ofJob.find((each) => each.name === name);
-    holder.replaceChildren(stepsPlot(sides(one), metricOf(pair, name)));
+    const { parts, chart } = stepsPlot(sides(one), metricOf(pair, name));
+    shown.chart?.plot.destroy();
+    shown.chart = chart;
+    holder.replaceChildren(...parts);
+    chart?.fit();
   };
+  const zoomBy = (factor) => shown.chart?.zoom(factor);
   bar.append(select("Shows", ofJob.map((one) => [one.name, one.name]), draw), h("span", { class: "spacer" }),
-    swatches([{ css: "of-base", text: pair.base }, { css: "of-test", text: pair.test }]));
-  body.append(lead("Every step that is compared, in order of time; lines are medians. At the right how often values occur."), holder);
+    swatches([{ css: "of-base", text: pair.base }, { css: "of-test", text: pair.test }]), ...zoomControls(zoomBy, "the whole run"));
+  body.append(lead("Every step that is compared, in order of time; lines are medians. At the right how often the values that are shown occur. Drag, or press + and -, to zoom; a double click or 0 shows all; arrow keys read steps."), holder);
   draw(ofJob[0].name);
   const ofRanks = series.filter((one) => one.name.startsWith("step_ns@rank"));
   if (ofRanks.length > 0) body.append(h("h3", {}, "The step of each rank"), ranksPlot(ofRanks, sides, pair));
@@ -37,44 +42,10 @@ export function drawDistributions({ doc, pair, at }, body, bar) {
 const some = (values) => values.filter((_, i) => i % Math.max(1, Math.ceil(values.length / DOTS)) === 0);
 
 function stepsPlot([base, test], metric) {
-  const all = [...base, ...test];
-  if (all.length === 0) return empty("Neither side has a step that is compared.");
-  const [lo, hi] = padded(extent(all));
-  const y = (ns) => STEPS.height - STEPS.bottom - (ns - lo) / (hi - lo) * (STEPS.height - STEPS.bottom - STEPS.top);
-  const right = STEPS.width - STEPS.right;
-  const marks = ticks(lo, hi).flatMap((ns) => [
-    svgElement("line", { class: "grid", x1: STEPS.left, x2: STEPS.width - 40, y1: y(ns), y2: y(ns) }),
-    svgElement("text", { x: STEPS.left - 8, y: y(ns) + 4, "text-anchor": "end" }, formatTime(ns)),
-  ]);
-  const dots = (values, css) => {
-    const shown = some(values);
-    const x = (i) => STEPS.left + 6 + (shown.length > 1 ? i / (shown.length - 1) : 0.5) * (right - STEPS.left - 12);
-    return svgElement("path", { class: `dots ${css}`, d: shown.map((ns, i) => `M${x(i).toFixed(1)} ${y(ns).toFixed(1)}h0`).join("") });
-  };
-  const histogram = (values, css) => svgElement("path", { class: `histogram ${css}`, d: outline(values, lo, hi, right + 20, STEPS.width - 40, y) });
-  const median = (ns, css) => (isKnown(ns) ? [svgElement("line", { class: `median ${css}`, x1: STEPS.left, x2: STEPS.width - 40, y1: y(ns), y2: y(ns) })] : []);
-  const plot = svgElement("svg", { class: "plot wide", viewBox: `0 0 ${STEPS.width} ${STEPS.height}`, role: "img", "aria-label": "Values of steps of base and test" },
-    ...marks, dots(base, "of-base"), dots(test, "of-test"), histogram(base, "of-base"), histogram(test, "of-test"),
-    ...median(metric?.base, "of-base"), ...median(metric?.test, "of-test"),
-    svgElement("text", { x: (STEPS.left + right) / 2, y: STEPS.height - 6, "text-anchor": "middle" }, "steps in order of time"),
-    svgElement("text", { x: right + 110, y: STEPS.height - 6, "text-anchor": "middle" }, "how often"));
+  if (base.length + test.length === 0) return { parts: [empty("Neither side has a step that is compared.")], chart: null };
+  const chart = stepsChart([base, test], [metric?.base, metric?.test]);
   const said = metric === null ? "" : `Medians ${inUnit(metric.unit, metric.base)} and ${inUnit(metric.unit, metric.test)}; change ${withSign(metric.unit, metric.shift)}, interval ${withSign(metric.unit, metric.lo)} … ${withSign(metric.unit, metric.hi)}, ${spelledVerdict(metric.verdict)}.`;
-  return h("div", {}, scrollBox("Values of steps", plot), note(said));
-}
-
-const padded = ([lo, hi]) => {
-  const pad = Math.max((hi - lo) * 0.06, Math.abs(hi) * 1e-6, 1);
-  return [lo - pad, hi + pad];
-};
-
-// How often values occur, as an outline from the left edge on.
-function outline(values, lo, hi, left, right, y) {
-  const counts = new Array(BINS).fill(0);
-  for (const v of values) counts[Math.min(BINS - 1, Math.floor((v - lo) / (hi - lo) * BINS))] += 1;
-  const most = Math.max(1, ...counts);
-  const at = (bin) => y(lo + bin / BINS * (hi - lo)).toFixed(1);
-  const steps = counts.map((count, bin) => `L${(left + count / most * (right - left)).toFixed(1)} ${at(bin)}L${(left + count / most * (right - left)).toFixed(1)} ${at(bin + 1)}`);
-  return `M${left} ${at(0)}${steps.join("")}L${left} ${at(BINS)}Z`;
+  return { parts: [chart.element, note(said)], chart };
 }
 
 function ranksPlot(ofRanks, sides, pair) {

@@ -12,6 +12,14 @@ export function extent(values) {
   return [lo, hi];
 }
 
+// Room around an extent, so that nothing lies on the edge; of no value at all any stretch will do.
+/** @param {[number, number]} range @returns {[number, number]} */
+export function padded([lo, hi]) {
+  if (!(hi >= lo)) return [0, 1];
+  const pad = Math.max((hi - lo) * 0.06, Math.abs(hi) * 1e-6, 1);
+  return [lo - pad, hi + pad];
+}
+
 // Multiples of a round step of which between two and seven fit. None where the ends are no numbers or do not differ.
 export function ticks(lo, hi) {
   if (!(hi > lo) || !Number.isFinite(hi - lo)) return [];

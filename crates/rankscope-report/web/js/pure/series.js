@@ -41,11 +41,32 @@ export function runs(node, whole) {
 
 export const isBounded = (node, k) => node.lo[k] !== null && node.hi[k] !== null;
 
-// A band of milliseconds would flatten nanoseconds: the plot holds every line, and bands up to the widest but one in twenty.
+// From and to of every stretch across which no line goes: at a step, in a long pause, and beside a round in which `whole` does not hold.
+// Ascending; those that touch are one.
+export function breaks(node, whole) {
+  const list = [];
+  for (let k = 1; k < node.x.length; k++) {
+    const isCut = node.stepAt.has(k) || node.x[k] - node.x[k - 1] > node.pause || !whole(k) || !whole(k - 1);
+    if (!isCut) continue;
+    const last = list[list.length - 1];
+    if (last && last[1] === node.x[k - 1]) last[1] = node.x[k];
+    else list.push([node.x[k - 1], node.x[k]]);
+  }
+  return list;
+}
+
+// A band of milliseconds would flatten nanoseconds: the plot holds every line in a stretch of time, and bands there up to the widest but one
+// in twenty.
 /** @returns {[number, number]} */
-export function verticalRange(shown, value) {
-  const values = shown.flatMap((node) => node.x.map((_, k) => value(node, k)));
-  const reaches = shown.flatMap((node) => [...node.lo, ...node.hi]).filter((bound) => bound !== null).map(Math.abs);
+export function verticalRange(shown, value, [from, to] = [-Infinity, Infinity]) {
+  const [values, reaches] = [[], []];
+  for (const node of shown) {
+    for (let k = 0; k < node.x.length; k++) {
+      if (node.x[k] < from || node.x[k] > to) continue;
+      values.push(value(node, k));
+      for (const bound of [node.lo[k], node.hi[k]]) if (bound !== null) reaches.push(Math.abs(bound));
+    }
+  }
   if (values.length === 0) return [-1, 1];
   const [lo, hi] = extent(values);
   reaches.sort((a, b) => a - b);
@@ -54,18 +75,4 @@ export function verticalRange(shown, value) {
   const least = Math.max(1, Math.max(-lo, hi) * 2 ** -50);
   const pad = Math.max(band, (hi - lo) * 0.05, least) * 1.1;
   return [lo - pad, hi + pad];
-}
-
-// From times and values to pixels and back, within the margins of a plot.
-export function frame({ width, height, margin }, [x0, x1], [y0, y1]) {
-  const [across, down] = [width - margin.left - margin.right, height - margin.top - margin.bottom];
-  const time = x1 > x0 ? x1 - x0 : 1;
-  return {
-    width, height, margin, across, down,
-    times: [x0, x0 + time],
-    values: [y0, y1],
-    x: (t) => margin.left + (t - x0) / time * across,
-    y: (v) => margin.top + (y1 - v) / (y1 - y0) * down,
-    timeAt: (pixel) => x0 + Math.min(1, Math.max(0, (pixel - margin.left) / across)) * time,
-  };
 }

@@ -1,5 +1,5 @@
 // What a reader does to strips: a drag zooms, a click selects a rank, and keys do both. Views of one time move together.
-import { h } from "../dom.js";
+import { zoomControls } from "../controls.js";
 import { moved, zoomed } from "../pure/strip.js";
 import { selection } from "../selection.js";
 import { tip } from "../tip.js";
@@ -13,9 +13,7 @@ export const paintStrips = (views) => views.forEach(paintStrip);
 // Buttons for `views`, which share their time.
 export function zoomButtons(views) {
   const { time } = views[0];
-  const by = (factor) => () => zoom(views, factor, (time.shown[0] + time.shown[1]) / 2);
-  const button = (text, title, press, label = title) => h("button", { type: "button", class: "plain small", title, "aria-label": label, onclick: press }, text);
-  return [button("+", "Zoom in", by(0.5)), button("−", "Zoom out", by(2)), button("All", "Show the whole step", () => zoom(views, Infinity, time.shown[0]), "All of the step")];
+  return zoomControls((factor) => zoom(views, factor, (time.shown[0] + time.shown[1]) / 2), "the whole step");
 }
 
 function zoom(views, factor, at) {
