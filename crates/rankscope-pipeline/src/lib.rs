@@ -84,6 +84,7 @@ mod spans;
 mod timelines;
 mod told;
 mod traces_again;
+mod wanted;
 mod workbooks;
 mod workers;
 
@@ -114,7 +115,7 @@ pub use read_all::{Loaded, read_all};
 pub use report::{Drawn, ReportRequest, Reported, Shown, analysed, report};
 pub use request::{Judged, Request, clock_folder, judged, judged_files, judged_parts, title};
 pub use scratch::ScratchFiles;
-pub use shelf::RunShelf;
+pub use shelf::{Client, Patient, RunShelf, Visit};
 pub use shell::quoted;
 pub use side_names::{RepeatError, sides};
 pub use sides::{SideRequest, read_sides};

@@ -7,6 +7,7 @@ use rankscope_formats::{ArgsPolicy, Error as ReadError, Foreign, Member, ReadOpt
 use rankscope_run::{InputFile, ObjectFault, Source, StoreFault, open_source};
 use rankscope_trace::Trace;
 
+use crate::wanted::Wanted;
 use crate::{Error, workers};
 
 /// How much of each trace is read.
@@ -20,8 +21,17 @@ pub struct Reading {
 
 /// Hands over the traces of `file` one after the other, each by itself: what cannot be read is a member, too. With a recording come
 /// those of the processes that the recorded one started.
-pub fn read_members(file: &InputFile, reading: Reading, mut each: impl FnMut(Member)) {
-    read_alone(file, reading, |mut member| {
+pub fn read_members(file: &InputFile, reading: Reading, each: impl FnMut(Member)) {
+    read_joined(file, reading, None, each);
+}
+
+/// The same, for as long as it is wanted; what is handed over after that is nothing.
+pub(crate) fn read_wanted(file: &InputFile, reading: Reading, wanted: &Wanted<'_>, each: impl FnMut(Member)) {
+    read_joined(file, reading, Some(wanted), each);
+}
+
+fn read_joined(file: &InputFile, reading: Reading, wanted: Option<&Wanted<'_>>, mut each: impl FnMut(Member)) {
+    read_by_itself(file, reading, wanted, |mut member| {
         if let Ok(trace) = &mut member.trace {
             workers::join(&file.path, trace, reading);
         }
@@ -30,7 +40,11 @@ pub fn read_members(file: &InputFile, reading: Reading, mut each: impl FnMut(Mem
 }
 
 /// The same of the file alone.
-pub(crate) fn read_alone(file: &InputFile, reading: Reading, mut each: impl FnMut(Member)) {
+pub(crate) fn read_alone(file: &InputFile, reading: Reading, each: impl FnMut(Member)) {
+    read_by_itself(file, reading, None, each);
+}
+
+fn read_by_itself(file: &InputFile, reading: Reading, wanted: Option<&Wanted<'_>>, mut each: impl FnMut(Member)) {
     let label = file.path.display().to_string();
     let opened = open_source(&file.path).map_err(|error| match error {
         rankscope_run::Error::Io { reason, .. } => ReadError::Io(reason),
@@ -38,7 +52,7 @@ pub(crate) fn read_alone(file: &InputFile, reading: Reading, mut each: impl FnMu
         rankscope_run::Error::NotAFile { what, .. } => ReadError::NotATrace { found: Foreign::NotAFile { what } },
         other => ReadError::Io(io::Error::other(other)),
     });
-    let read = opened.and_then(|opened| read_each(&file.path, opened, &options(&label, reading), &mut each));
+    let read = opened.and_then(|opened| read_each(&file.path, opened, wanted, &options(&label, reading), &mut each));
     if let Err(error) = read {
         each(Member { label, trace: Err(error) });
     }
@@ -52,7 +66,7 @@ pub fn load_file(path: &Path, reading: Reading) -> Result<Vec<Trace>, Error> {
     let label = path.display().to_string();
     let failed = |file: String| move |source| Error::Trace { file, source };
     let mut members = Vec::new();
-    let read = read_each(path, open_source(path)?, &options(&label, reading), &mut |member| members.push(member));
+    let read = read_each(path, open_source(path)?, None, &options(&label, reading), &mut |member| members.push(member));
     read.map_err(failed(label))?;
     let joined = |mut trace| {
         workers::join(path, &mut trace, reading);
@@ -66,7 +80,13 @@ fn options(label: &str, reading: Reading) -> ReadOptions {
 }
 
 /// Reads the traces of `opened`, which lies at `path`, by which SQLite wants to know its databases.
-fn read_each(path: &Path, mut opened: Source, options: &ReadOptions, each: &mut dyn FnMut(Member)) -> Result<(), ReadError> {
+fn read_each(
+    path: &Path,
+    mut opened: Source,
+    wanted: Option<&Wanted<'_>>,
+    options: &ReadOptions,
+    each: &mut dyn FnMut(Member),
+) -> Result<(), ReadError> {
     let fault = opened.fault();
     // What an object could not give any more is missing from the trace, and no damage of it.
     let mut whole = |mut member: Member| {
@@ -81,6 +101,8 @@ fn read_each(path: &Path, mut opened: Source, options: &ReadOptions, each: &mut 
     if head == SQLITE_MAGIC {
         let fetched = opened.fetched()?;
         rankscope_sqlite::read_each(fetched.as_ref().map_or(path, |file| file.path()), options, &mut whole)
+    } else if let Some(wanted) = wanted {
+        rankscope_formats::read_each(wanted.read(opened), options, &mut whole)
     } else {
         rankscope_formats::read_each(opened, options, &mut whole)
     }

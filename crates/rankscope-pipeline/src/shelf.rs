@@ -4,6 +4,7 @@
 //! lie outside, where whoever started the server said so.
 
 mod calls;
+mod client;
 mod headline;
 mod kernels;
 mod reading;
@@ -11,6 +12,7 @@ mod reading;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use rankscope_run::{RunDirectory, open_beneath};
@@ -18,8 +20,9 @@ use rankscope_serve::{
     Fault, FileCard, KernelQuery, Kernels, NameQuery, Names, Opened, OperatorQuery, Operators, RunCard, Shelf, Tree, TreeQuery,
 };
 
+pub use client::{Client, Patient};
 use headline::Headlines;
-use reading::TracesRead;
+use reading::{RankRead, TracesRead};
 
 /// A folder with runs in it, or a run by itself.
 #[derive(Debug)]
@@ -72,6 +75,11 @@ impl RunShelf {
         self
     }
 
+    /// What is on it for `client`.
+    pub fn for_client(&self, client: Arc<dyn Client>) -> Visit<'_> {
+        Visit { shelf: self, client }
+    }
+
     /// What the run is called that the folder is itself, if it is one.
     pub fn single(&self) -> Option<&str> {
         self.single.as_deref()
@@ -118,13 +126,28 @@ fn is_run(folder: &Path) -> bool {
     RunDirectory::is_run(folder) || PAGES.iter().any(|names| open_beneath(folder, names).is_ok())
 }
 
-impl Shelf for RunShelf {
+/// A shelf as one client sees it: what is read for it is given up once it has gone away.
+pub struct Visit<'a> {
+    shelf: &'a RunShelf,
+    client: Arc<dyn Client>,
+}
+
+impl Visit<'_> {
+    fn read(&self, run: &str, rank: u32) -> Result<Arc<RankRead>, Fault> {
+        self.shelf.read.of(&self.shelf.traces_of(run)?, rank, &self.client)
+    }
+}
+
+impl Shelf for Visit<'_> {
     fn runs(&self) -> Result<Vec<RunCard>, Fault> {
-        let mut cards = match &self.single {
-            Some(name) => vec![self.card(name.clone(), &self.folder)],
+        let mut cards = match &self.shelf.single {
+            Some(name) => vec![self.shelf.card(name.clone(), &self.shelf.folder)],
             None => {
-                let names = names_in(&self.folder)?;
-                names.into_iter().filter_map(|name| self.run(&name).ok().map(|path| self.card(name, &path))).collect()
+                let names = names_in(&self.shelf.folder)?;
+                names
+                    .into_iter()
+                    .filter_map(|name| self.shelf.run(&name).ok().map(|path| self.shelf.card(name, &path)))
+                    .collect()
             }
         };
         cards.sort_by(|a, b| (b.started_unix_ns, &a.name).cmp(&(a.started_unix_ns, &b.name)));
@@ -132,7 +155,7 @@ impl Shelf for RunShelf {
     }
 
     fn files(&self, run: &str) -> Result<Vec<FileCard>, Fault> {
-        let path = self.run(run)?;
+        let path = self.shelf.run(run)?;
         let mut files = Vec::new();
         for folder in ["", "report"] {
             let Ok(names) = names_in(&path.join(folder)) else { continue };
@@ -148,31 +171,31 @@ impl Shelf for RunShelf {
     }
 
     fn open(&self, run: &str, path: &[&str]) -> Result<Opened, Fault> {
-        opened(&self.run(run)?, path)
+        opened(&self.shelf.run(run)?, path)
     }
 
     fn viewer(&self, path: &[&str]) -> Result<Opened, Fault> {
-        opened(self.viewer.as_ref().ok_or(Fault::NoFile)?, path)
+        opened(self.shelf.viewer.as_ref().ok_or(Fault::NoFile)?, path)
     }
 
     fn has_viewer(&self) -> bool {
-        self.viewer.is_some()
+        self.shelf.viewer.is_some()
     }
 
     fn kernels(&self, run: &str, query: &KernelQuery) -> Result<Kernels, Fault> {
-        self.read.of(&self.traces_of(run)?, query.rank)?.work.kernels(query)
+        self.read(run, query.rank)?.work.kernels(query)
     }
 
     fn names(&self, run: &str, query: &NameQuery) -> Result<Names, Fault> {
-        Ok(self.read.of(&self.traces_of(run)?, query.rank)?.work.names(query))
+        Ok(self.read(run, query.rank)?.work.names(query))
     }
 
     fn operators(&self, run: &str, query: &OperatorQuery) -> Result<Operators, Fault> {
-        calls::operators(self.read.of(&self.traces_of(run)?, query.rank)?.as_ref(), query)
+        calls::operators(&*self.read(run, query.rank)?, query)
     }
 
     fn tree(&self, run: &str, query: &TreeQuery) -> Result<Tree, Fault> {
-        calls::tree(self.read.of(&self.traces_of(run)?, query.rank)?.as_ref(), query)
+        calls::tree(&*self.read(run, query.rank)?, query)
     }
 }
 

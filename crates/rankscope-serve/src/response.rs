@@ -187,6 +187,7 @@ impl Response {
             | Fault::NoStep { .. }
             | Fault::NoOperator { .. } => Status::NotFound,
             Fault::BadQuery { .. } => Status::BadRequest,
+            Fault::NobodyWaits => Status::Unavailable,
             Fault::Unreadable { .. } => Status::Failed,
         };
         Self::error(status, fault.name(), &fault.to_string())

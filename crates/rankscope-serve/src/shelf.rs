@@ -181,6 +181,8 @@ pub enum Fault {
         /// What it takes.
         takes: &'static str,
     },
+    /// Whoever asked has gone away, so reading was given up.
+    NobodyWaits,
     /// What is there cannot be read.
     Unreadable {
         /// Why.
@@ -199,6 +201,7 @@ impl Fault {
             Self::NoStep { .. } => "no_step",
             Self::NoOperator { .. } => "no_operator",
             Self::BadQuery { .. } => "bad_query",
+            Self::NobodyWaits => "nobody_waits",
             Self::Unreadable { .. } => "unreadable",
         }
     }
@@ -235,6 +238,7 @@ impl fmt::Display for Fault {
                 to.write_str(". The list of operators has the names that are.")
             }
             Self::BadQuery { key, takes } => write!(to, "{key} takes {takes}."),
+            Self::NobodyWaits => to.write_str("Reading was given up, as nobody waited for it any more. Ask again."),
             Self::Unreadable { why } => write!(to, "This cannot be read: {why}."),
         }
     }

@@ -42,14 +42,19 @@ function query(form) {
 
 /** Shows what `draw` makes of the answer to a form. @param {string} id @param {(said: any) => string} draw */
 function answers(id, draw) {
+  let reading = new AbortController();
   byId(id).addEventListener("submit", async (event) => {
     event.preventDefault();
+    // Whoever asks for another step does not wait for the last one any more, and its trace need not be read for it.
+    reading.abort();
+    reading = new AbortController();
+    const { signal } = reading;
     const said = byId(`${id}-said`);
     said.textContent = "Reading the trace.";
     try {
-      said.textContent = draw(await asked(`${api}/${id}?${query(/** @type {HTMLFormElement} */ (byId(id)))}`));
+      said.textContent = draw(await asked(`${api}/${id}?${query(/** @type {HTMLFormElement} */ (byId(id)))}`, signal));
     } catch (error) {
-      said.textContent = /** @type {Error} */ (error).message;
+      if (!signal.aborted) said.textContent = /** @type {Error} */ (error).message;
     }
   });
 }

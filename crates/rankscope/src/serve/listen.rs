@@ -1,18 +1,18 @@
 //! Sockets: connections come in, heads of requests are read, responses go out. A few threads answer, and each connection is one request.
 //!
 //! However slow or rude a client is, it takes one thread for a bounded time: a head is read for so long in all, a piece of a body is waited on for
-//! so long, and who comes while all are busy and a few wait is told so.
+//! so long, and who comes while all are busy and a few wait is told so. What is read from a trace for a client that has gone away is given up.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::net::{Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use rankscope_pipeline::RunShelf;
+use rankscope_pipeline::{Client, RunShelf};
 use rankscope_serve::{Body, HEAD_BYTES_MAX, Refusal, Response, Site};
 use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -94,10 +94,48 @@ fn serve(site: &Site, shelf: &RunShelf, receiver: &Mutex<Receiver<TcpStream>>) {
 fn answer(mut connection: TcpStream, site: &Site, shelf: &RunShelf) -> io::Result<()> {
     connection.set_write_timeout(Some(PIECE_PATIENCE))?;
     let response = match head(&mut connection, HEAD_PATIENCE) {
-        Ok(head) => site.answer(&head, shelf),
+        Ok(head) => site.answer(&head, &shelf.for_client(Arc::new(Connected::over(&connection)?))),
         Err(refusal) => Response::refused(refusal),
     };
     send(connection, response)
+}
+
+/// A client by its connection: gone some time after it closed its end. Who only says that it has nothing more to ask is taken for gone as well;
+/// no browser does that, and an answer that is ready is sent in any case.
+struct Connected {
+    connection: TcpStream,
+    closed: OnceLock<Instant>,
+}
+
+/// A page that gives up one question to ask another does both within this; what was read by then is not lost.
+const RETURN_PATIENCE: Duration = Duration::from_millis(250);
+
+impl Connected {
+    fn over(connection: &TcpStream) -> io::Result<Self> {
+        Ok(Self { connection: connection.try_clone()?, closed: OnceLock::new() })
+    }
+
+    /// Whether the other end is closed. Looks without waiting and without taking anything.
+    fn is_closed(&self) -> io::Result<bool> {
+        self.connection.set_nonblocking(true)?;
+        let seen = self.connection.peek(&mut [0]);
+        // Both ends of the clone are one socket, and the answer is written as ever.
+        self.connection.set_nonblocking(false)?;
+        match seen {
+            Ok(bytes) => Ok(bytes == 0),
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Client for Connected {
+    fn is_gone(&self) -> bool {
+        if self.closed.get().is_none() && !self.is_closed().unwrap_or(true) {
+            return false;
+        }
+        self.closed.get_or_init(Instant::now).elapsed() >= RETURN_PATIENCE
+    }
 }
 
 /// Everything up to the empty line that ends a head, and perhaps what follows it.

@@ -14,7 +14,7 @@ use rankscope_testkit::{Dialect, Job};
 use serde_json::Value;
 
 use crate::common::{failure, rankscope};
-use crate::process::{command, ended, signal};
+use crate::process::{command, ended, signal, wait_for};
 
 /// A server that runs until it is dropped.
 struct Server {
@@ -288,6 +288,52 @@ fn two_clients_and_a_slow_one_are_answered_at_once() {
         }
     });
     drop(silent);
+}
+
+/// A trace of one rank, of so many kernels: enough that reading takes a while.
+fn long_trace(path: &Path, kernels: usize) {
+    let mut file = std::io::BufWriter::new(fs::File::create(path).unwrap());
+    write!(file, r#"{{"traceEvents":[{{"ph":"M","name":"process_name","pid":0,"args":{{"name":"python"}}}}"#).unwrap();
+    for at in 0..kernels {
+        write!(file, r#",{{"ph":"X","cat":"kernel","name":"gemm_{:03}","ts":{},"dur":2,"pid":0,"tid":7}}"#, at % 500, 10 * at)
+            .unwrap();
+    }
+    file.write_all(b"]}").unwrap();
+}
+
+/// What the kernel counts of the server: bytes it read, of all files and sockets.
+fn bytes_read(server: &Server) -> u64 {
+    let counted = fs::read_to_string(format!("/proc/{}/io", server.child.as_ref().unwrap().id())).unwrap();
+    counted.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap().parse().unwrap()
+}
+
+/// Whether the server has `path` open.
+fn has_open(server: &Server, path: &Path) -> bool {
+    let files = fs::read_dir(format!("/proc/{}/fd", server.child.as_ref().unwrap().id())).unwrap();
+    files.flatten().any(|file| fs::read_link(file.path()).is_ok_and(|open| open == path))
+}
+
+#[test]
+fn a_trace_is_not_read_to_its_end_for_a_client_that_has_gone() {
+    let root = reported();
+    let trace = root.path().canonicalize().unwrap().join("runs/job/raw/rank2.json");
+    long_trace(&trace, 3_000_000);
+    let whole = fs::metadata(&trace).unwrap().len();
+    let server = Server::over(&root.path().join("runs"), &[]);
+    let ask = |step: u32| {
+        let mut connection = TcpStream::connect(server.address).unwrap();
+        write!(connection, "GET /api/runs/job/kernels?rank=2&step={step} HTTP/1.1\r\nHost: {}\r\n\r\n", server.address)
+            .unwrap();
+        connection
+    };
+    let before = bytes_read(&server);
+    let leaving = ask(1);
+    wait_for("the trace to be opened", || has_open(&server, &trace));
+    drop(leaving);
+    wait_for("the trace to be given up", || !has_open(&server, &trace));
+    let read = bytes_read(&server) - before;
+    assert!(read < whole, "{read} of {whole} bytes were read for nobody");
+    assert_eq!(server.json("/api/runs/job/kernels?rank=0&step=1").0, 200, "others need not wait for it either");
 }
 
 #[test]
