@@ -142,7 +142,8 @@ pub fn estimate_at_start(
     let hosts_known = named.iter().all(Option::is_some);
     let one_host = hosts_known && named.iter().all(|host| host == &named[0]);
     let may_differ = || if hosts_known { !one_host } else { seem_to_differ(&clocks) };
-    let differ = !equal_clocks_fit(&meetings, |_| true) || may_differ();
+    // All stamps are looked through only where nothing else says so.
+    let differ = may_differ() || !equal_clocks_fit(&meetings, |_| true);
     let mut choice = Choice::nothing(ranks.len());
     if differ && bounds.contradiction().is_none() {
         tie_all(&mut clocks, &meetings, Some(bounds), &mut known);
