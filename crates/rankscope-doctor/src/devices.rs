@@ -5,7 +5,7 @@
 #![expect(unsafe_code, reason = "libraries are opened and called by hand")]
 
 use std::env;
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -34,13 +34,16 @@ pub struct Devices {
     pub rocm_smi: Result<u32, String>,
     /// How many of AMD's the kernel has files of.
     pub amd_cards: u32,
+    /// Whether the plugin of PJRT that `RANKSCOPE_PJRT_FORWARD` names can be loaded and has what JAX asks for; why not. None where it names
+    /// nothing.
+    pub pjrt_forward: Option<Result<(), String>>,
 }
 
 impl Default for Devices {
     fn default() -> Self {
         let absent = Device { devices: Err("not looked for".to_owned()), profiler: Err("not looked for".to_owned()) };
         let none = || Err("not looked for".to_owned());
-        Self { cuda: absent.clone(), rocm: absent, nvml: none(), rocm_smi: none(), amd_cards: 0 }
+        Self { cuda: absent.clone(), rocm: absent, nvml: none(), rocm_smi: none(), amd_cards: 0, pjrt_forward: None }
     }
 }
 
@@ -70,7 +73,17 @@ pub fn look_at_devices() -> Devices {
         nvml: open(&[c"libnvidia-ml.so.1"]).and_then(|nvml| counted(nvml, c"nvmlInit_v2", c"nvmlDeviceGetCount_v2")),
         rocm_smi,
         amd_cards,
+        pjrt_forward: env::var_os(PJRT_FORWARD).filter(|name| !name.is_empty()).map(|name| pjrt_plugin(&name)),
     }
+}
+
+/// Names the plugin that the library handed to JAX stands in front of.
+pub(crate) const PJRT_FORWARD: &str = "RANKSCOPE_PJRT_FORWARD";
+
+/// Whether a plugin of PJRT can be loaded. It is not called: that is JAX's to do, in a process with a device.
+fn pjrt_plugin(name: &OsStr) -> Result<(), String> {
+    let file = CString::new(name.as_bytes()).map_err(|error| error.to_string())?;
+    find(open(&[file.as_c_str()])?, c"GetPjrtApi").map(|_| ())
 }
 
 /// Where counters look for ROCm SMI.
@@ -137,13 +150,14 @@ fn loader_says() -> String {
     }
 }
 
+fn find(library: *mut c_void, name: &CStr) -> Result<*mut c_void, String> {
+    // SAFETY: the library is open, and is never closed.
+    let address = unsafe { libc::dlsym(library, name.as_ptr()) };
+    if address.is_null() { Err(format!("it has no {}", name.to_string_lossy())) } else { Ok(address) }
+}
+
 fn counted(library: *mut c_void, init: &CStr, count: &CStr) -> Result<u32, String> {
-    let find = |name: &CStr| {
-        // SAFETY: the library is open, and is never closed.
-        let address = unsafe { libc::dlsym(library, name.as_ptr()) };
-        if address.is_null() { Err(format!("it has no {}", name.to_string_lossy())) } else { Ok(address) }
-    };
-    let (start, ask) = (find(init)?, find(count)?);
+    let (start, ask) = (find(library, init)?, find(library, count)?);
     // SAFETY: vendors declare these functions so; the flags of some are half as wide, and are in the same register.
     let (start, ask) = unsafe {
         (
@@ -185,5 +199,11 @@ mod tests {
         // One that is no driver.
         let found = look(&[c"librankscope-none.so.1", c"libc.so.6"], c"cuInit", c"cuDeviceGetCount", &[]);
         assert_eq!(found.devices, Err("it has no cuInit".to_owned()));
+    }
+
+    #[test]
+    fn a_plugin_of_pjrt_is_told_from_what_is_none() {
+        assert!(pjrt_plugin(OsStr::new("/no/such/plugin.so")).unwrap_err().contains("/no/such/plugin.so"));
+        assert_eq!(pjrt_plugin(OsStr::new("libc.so.6")), Err("it has no GetPjrtApi".to_owned()));
     }
 }

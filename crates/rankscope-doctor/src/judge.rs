@@ -5,7 +5,7 @@
 use rankscope_document::{DoctorDocument, DoctorFinding, DoctorStanding, DoctorTopic};
 use rankscope_probe::doctor::Grade;
 
-use crate::devices::{Device, Devices};
+use crate::devices::{Device, Devices, PJRT_FORWARD};
 use crate::look::Examination;
 
 /// All of it.
@@ -220,6 +220,27 @@ fn torch(seen: &Examination) -> DoctorFinding {
 
 /// JAX, and whether its traces will tell how the host's clocks stood.
 fn jax(seen: &Examination) -> DoctorFinding {
+    let found = jax_itself(seen);
+    let Some(forward) = seen.variables.get(PJRT_FORWARD) else { return found };
+    let looked = seen
+        .devices
+        .as_ref()
+        .map_err(Clone::clone)
+        .and_then(|devices| devices.pjrt_forward.clone().unwrap_or_else(|| Err("it was not looked at".to_owned())));
+    match looked {
+        Ok(()) => {
+            let says = format!("{} {PJRT_FORWARD} names {forward}, which can be loaded and exports GetPjrtApi.", found.says);
+            DoctorFinding { says, ..found }
+        }
+        Err(why) => {
+            let says = format!("{} {PJRT_FORWARD} names {forward}, which cannot be forwarded to: {why}.", found.says);
+            let remedy = Some(format!("unset {PJRT_FORWARD}, or name the vendor's plugin by its path"));
+            DoctorFinding { says, standing: found.standing.max(Limited), remedy, ..found }
+        }
+    }
+}
+
+fn jax_itself(seen: &Examination) -> DoctorFinding {
     let found = framework(seen, DoctorTopic::Jax, "jax", "rankscope run -- CMD collects what jax.profiler exports");
     match &seen.pjrt_profiler {
         _ if found.standing == Absent => found,
@@ -481,6 +502,19 @@ mod tests {
         assert_eq!(with_jax(None).standing, Limited);
         let ready = with_jax(Some("/opt/librankscope_pjrt.so".into()));
         assert!(ready.standing == Ready && ready.says.contains("/opt/librankscope_pjrt.so"), "{ready:?}");
+        let forwarding = |looked: Result<(), String>| {
+            let packages = [("jax".to_owned(), "0.10.2".to_owned())].into();
+            let python = Ok(Python { path: "/usr/bin/python3".to_owned(), version: "3.12.1".to_owned(), packages });
+            let devices = Ok(Devices { pjrt_forward: Some(looked), ..Devices::default() });
+            let pjrt_profiler = Some("/opt/librankscope_pjrt.so".into());
+            let seen = Examination { python, devices, pjrt_profiler, ..variable("RANKSCOPE_PJRT_FORWARD", "/v/plugin.so") };
+            told(&seen, DoctorTopic::Jax)
+        };
+        let ready = forwarding(Ok(()));
+        assert!(ready.standing == Ready && ready.says.contains("names /v/plugin.so, which can be loaded"), "{ready:?}");
+        let wrong = forwarding(Err("it has no GetPjrtApi".to_owned()));
+        assert!(wrong.standing == Limited && wrong.says.ends_with("forwarded to: it has no GetPjrtApi."), "{wrong:?}");
+        assert!(wrong.remedy.unwrap().starts_with("unset RANKSCOPE_PJRT_FORWARD"));
         assert_eq!(told(&seen, DoctorTopic::Torch).says, "torch 2.15.0 in /usr/bin/python3 (3.12.1).");
         assert_eq!((told(&seen, DoctorTopic::Jax).standing, told(&seen, DoctorTopic::Stacks).standing), (Absent, Limited));
         assert_eq!(told(&Examination { is_root: true, ..seen }, DoctorTopic::Stacks).standing, Ready);

@@ -10,7 +10,7 @@ use std::time::Duration;
 use rankscope_probe::doctor::{Advice, advise, examine as examine_clocks};
 use rankscope_witness::process::{on_path, py_spy};
 
-use crate::devices::Devices;
+use crate::devices::{Devices, PJRT_FORWARD};
 use crate::python::{self, Python};
 
 /// What was seen.
@@ -85,7 +85,7 @@ impl Default for Examination {
 }
 
 /// Variables that others of a job go by.
-pub(crate) const VARIABLES: [&str; 9] = [
+pub(crate) const VARIABLES: [&str; 10] = [
     "NCCL_PROFILER_PLUGIN",
     "NCCL_RAS_ENABLE",
     "KINETO_USE_DAEMON",
@@ -95,6 +95,7 @@ pub(crate) const VARIABLES: [&str; 9] = [
     "TORCH_FR_DUMP_TEMP_FILE",
     "TORCH_NCCL_DEBUG_INFO_TEMP_FILE",
     "RANKSCOPE_RUN_DIR",
+    PJRT_FORWARD,
 ];
 
 /// Programs that start jobs.

@@ -71,6 +71,10 @@ pub(crate) struct Args {
     /// they call HIP before their session begins. Tools that ROCP_TOOL_LIBRARIES names are loaded, too
     #[arg(long)]
     rocm: bool,
+    /// Have JAX load the plugin that PJRT_NAMES_AND_LIBRARY_PATHS names through rankscope's: one trace then has what the vendor's profiler and what the
+    /// host's clocks tell. Of several RANKSCOPE_PJRT_FORWARD says which
+    #[arg(long)]
+    pjrt: bool,
     /// Sample counters of every node beside the job, so many times a second [default: 10, from 1 to 100]: processors, memory, network, sensors, and
     /// GPUs through NVML. The timeline shows them
     #[arg(long, value_name = "HZ", num_args = 0..=1, require_equals = true, default_missing_value = "10", hide_default_value = true)]
@@ -149,7 +153,7 @@ fn request(args: Args) -> Result<Request> {
 
 /// What the job is told beside the run.
 fn environment(args: &Args) -> Result<BTreeMap<String, String>> {
-    if !args.nccl && !args.rocm && args.job.no_hooks {
+    if !args.nccl && !args.rocm && !args.pjrt && args.job.no_hooks {
         return Ok(BTreeMap::new());
     }
     let program = std::env::current_exe().context("where this program lies is not known")?;
@@ -159,6 +163,9 @@ fn environment(args: &Args) -> Result<BTreeMap<String, String>> {
     }
     if args.rocm {
         variables.extend(rocm_variable(&program));
+    }
+    if args.pjrt {
+        variables.extend(pjrt_variables(&program));
     }
     Ok(variables)
 }
@@ -181,6 +188,16 @@ fn rocm_variable(program: &Path) -> Option<(String, String)> {
         output::remark(&format!("rankscope: {line}"));
     }
     variable
+}
+
+/// What the job is told for the plugin of PJRT that ours is to stand in front of; what the user should know of it is said.
+fn pjrt_variables(program: &Path) -> BTreeMap<String, String> {
+    let said = |name| std::env::var_os(name).unwrap_or_default().to_string_lossy().into_owned();
+    let (variables, line) = pjrt::in_front(program, &said(pjrt::PLUGINS), &said(pjrt::FORWARD));
+    if let Some(line) = line {
+        output::remark(&format!("rankscope: {line}"));
+    }
+    variables
 }
 
 /// The library `file`, in the folder of the binary `program` or in the one of libraries next to that.
