@@ -44,6 +44,7 @@
 //! ```
 
 mod artefacts;
+mod beside;
 mod captures;
 mod clock_document;
 mod clocks;
@@ -89,6 +90,7 @@ mod workbooks;
 mod workers;
 
 pub use artefacts::{Places, write_report};
+pub use beside::{beside_comparison, beside_history, beside_validation};
 pub use clock_document::ClockRounds;
 pub use clocks::{node_readings, offsets, pair, read_clocks, windows};
 pub use combined_file::{CombinedFile, CombinedFormat, CombinedPart};

@@ -20,6 +20,7 @@ use rankscope_serve::{
     Fault, FileCard, KernelQuery, Kernels, NameQuery, Names, Opened, OperatorQuery, Operators, RunCard, Shelf, Tree, TreeQuery,
 };
 
+use crate::beside::PAGES;
 pub use client::{Client, Patient};
 use headline::Headlines;
 use reading::{RankRead, TracesRead};
@@ -39,8 +40,6 @@ pub struct RunShelf {
 /// Files of one run that are listed.
 const FILES_MAX: usize = 500;
 
-/// Where a run's page is, in a run directory and in a folder that a report was written into.
-const PAGES: [&[&str]; 2] = [&["report", "report.html"], &["report.html"]];
 /// Where the page of `validate --html` is looked for.
 const VALIDATIONS: [&[&str]; 2] = [&["report", "validation.html"], &["validation.html"]];
 const TIMELINE: &str = "timeline.pftrace";

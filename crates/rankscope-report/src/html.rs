@@ -51,6 +51,7 @@ pub fn html(document: &Document) -> Result<String, Error> {
         title: &document.title,
         version: &document.rankscope_version,
         facts: facts(document),
+        links: &[],
         notes: &document.notes,
         banner: banner(document),
         drawn,

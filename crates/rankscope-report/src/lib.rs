@@ -51,6 +51,7 @@ pub use error::Error;
 pub use hang::{hang_event_line, hang_terminal};
 pub use history::{history, history_html};
 pub use html::html;
+pub use html::page::PageLink;
 pub use json::{Layout, json, write_comparison, write_history, write_json};
 pub use live::{alarm_line, live_terminal};
 pub use markdown::report_markdown;

@@ -7,8 +7,8 @@ mod common;
 use std::path::Path;
 
 use common::unpacked::unpacked;
-use rankscope_document::Document;
-use rankscope_report::html;
+use rankscope_document::{CompareDocument, Document};
+use rankscope_report::{PageLink, compare_html, html};
 use serde_json::Value;
 
 fn page(name: &str, document: &Document) -> String {
@@ -117,6 +117,17 @@ fn an_empty_document_makes_a_page() {
     let page = page("empty", &Document::default());
     assert_eq!(given(&page), Value::Null);
     assert!(page.trim_end().ends_with("</html>"), "{page}");
+}
+
+#[test]
+fn a_way_to_a_page_beside_is_a_name_whatever_it_holds() {
+    let links =
+        [PageLink::to("Report of </a><img src=x>".to_owned(), 1, ["javascript:alert(1)", "a b#1%2F\"><img>", "report.html"])];
+    let page = compare_html(&CompareDocument::default(), &links).unwrap();
+    let way = "<a href=\"../javascript%3Aalert%281%29/a%20b%231%252F%22%3E%3Cimg%3E/report.html\">";
+    assert!(page.contains(way) && !page.contains("<img"), "{}", &page[page.find("<header").unwrap()..][..900]);
+    let without = compare_html(&CompareDocument::default(), &[]).unwrap();
+    assert!(!without.contains("beside this one"));
 }
 
 #[test]

@@ -187,9 +187,9 @@ fn pages() -> Vec<(String, String)> {
         ("history_nothing", HistoryDocument::default()),
     ];
     let checked = [("checked", common::checked::document()), ("checked_nothing", ValidationDocument::default())];
-    let checked = checked.map(|(name, document)| (name, validation_html(&document).expect("the template renders")));
-    let histories = histories.map(|(name, document)| (name, history_html(&document).expect("the template renders")));
-    let compared = compared.map(|(name, document)| (name, compare_html(&document).expect("the template renders")));
+    let checked = checked.map(|(name, document)| (name, validation_html(&document, &[]).expect("the template renders")));
+    let histories = histories.map(|(name, document)| (name, history_html(&document, &[]).expect("the template renders")));
+    let compared = compared.map(|(name, document)| (name, compare_html(&document, &[]).expect("the template renders")));
     let reports = reports.map(|(name, document)| (name, html(&document).expect("the template renders")));
     let clocks = clocks.map(|(name, document)| (name, clock_html(&document).expect("the template renders")));
     let plans = plans.map(|(name, document)| (name, dispatch_html(&document).expect("the template renders")));

@@ -10,7 +10,7 @@ use rankscope_document::{
     AlignmentDocument, CompareDocument, Document, FromTracesDocument, Rows, ValidationDocument, Value, WhatIfDocument,
 };
 use rankscope_job::AnyTable;
-use rankscope_pipeline::{FittedLog, ReportRequest, memory_default, write_workbook};
+use rankscope_pipeline::{FittedLog, ReportRequest, beside_comparison, memory_default, write_workbook};
 use rankscope_report::{Layout, Style};
 use rankscope_run::write_file;
 
@@ -142,7 +142,9 @@ fn saved(found: &Found, path: &Path, watch: &Watch) -> Result<(), Failure> {
     match (suffix, found) {
         ("json", found) => whole(path, |to| found.json(to)),
         ("html", Found::Report(document, _)) => page(path, rankscope_report::html(document)),
-        ("html", Found::Compared(document)) => page(path, rankscope_report::compare_html(document)),
+        ("html", Found::Compared(document)) => {
+            page(path, rankscope_report::compare_html(document, &beside_comparison(path, document)))
+        }
         ("xlsx", Found::Report(document, _)) => Ok(write_workbook(path, document, None)?),
         ("xlsx", Found::Compared(document)) => {
             let written = write_file(path, |file| {

@@ -25,6 +25,7 @@ pub fn clock_html(document: &ClockDocument) -> Result<String, Error> {
         title: &document.title,
         version: &document.rankscope_version,
         facts: plain_facts(facts(document, every)),
+        links: &[],
         notes: &document.notes,
         banner: (!drawn).then_some(nothing),
         drawn,

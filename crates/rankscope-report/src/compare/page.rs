@@ -7,14 +7,14 @@ use rankscope_document::{CompareDocument, Convention, Note, NoteLevel};
 use super::{pairs, runs_of, sentence, shown};
 use crate::Error;
 use crate::html::Cuts;
-use crate::html::page::{Banner, Kind, Page, Section, plain_facts};
+use crate::html::page::{Banner, Kind, Page, PageLink, Section, plain_facts};
 use crate::units::counted;
 
-/// The document as a self-contained page.
+/// The document as a self-contained page, with ways to the pages beside it.
 ///
 /// # Errors
 /// None that a document causes: only a defect in the compiled-in template.
-pub fn compare_html(document: &CompareDocument) -> Result<String, Error> {
+pub fn compare_html(document: &CompareDocument, links: &[PageLink]) -> Result<String, Error> {
     let mut notes: Vec<Note> = pairs(document)
         .map(|pair| Note { level: NoteLevel::Finding, text: sentence::of_pair(pair, runs_of(document, pair)) })
         .collect();
@@ -29,6 +29,7 @@ pub fn compare_html(document: &CompareDocument) -> Result<String, Error> {
         title: if title.is_empty() { "nothing" } else { &title },
         version: &document.rankscope_version,
         facts: plain_facts(facts(document)),
+        links,
         notes: &notes,
         banner: (!drawn).then_some(nothing),
         drawn,

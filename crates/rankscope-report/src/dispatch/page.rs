@@ -22,6 +22,7 @@ pub fn dispatch_html(document: &DispatchDocument) -> Result<String, Error> {
         title: &document.title,
         version: &document.rankscope_version,
         facts: plain_facts(facts(document)),
+        links: &[],
         notes: &document.notes,
         banner: None,
         drawn: true,

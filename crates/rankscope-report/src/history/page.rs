@@ -5,18 +5,19 @@ use rankscope_document::HistoryDocument;
 use super::facts;
 use crate::Error;
 use crate::html::Cuts;
-use crate::html::page::{Banner, Kind, Page, Section, plain_facts};
+use crate::html::page::{Banner, Kind, Page, PageLink, Section, plain_facts};
 
-/// The document as a self-contained page.
+/// The document as a self-contained page, with ways to the pages beside it.
 ///
 /// # Errors
 /// None that a document causes: only a defect in the compiled-in template.
-pub fn history_html(document: &HistoryDocument) -> Result<String, Error> {
+pub fn history_html(document: &HistoryDocument, links: &[PageLink]) -> Result<String, Error> {
     let page = Page {
         kind: &HISTORY,
         title: &document.title,
         version: &document.rankscope_version,
         facts: plain_facts(vec![facts(document)]),
+        links,
         notes: &document.notes,
         banner: document.metrics.is_empty().then_some(Banner { strong: "", text: "The latest run has no metric to follow." }),
         drawn: !document.metrics.is_empty(),

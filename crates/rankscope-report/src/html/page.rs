@@ -5,6 +5,7 @@
 //! than this needs it in the shell.
 
 use minijinja::{Environment, Value, context};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rankscope_document::{Note, NoteLevel};
 use serde::Serialize;
 
@@ -48,6 +49,8 @@ pub(crate) struct Page<'a, D> {
     pub(crate) title: &'a str,
     pub(crate) version: &'a str,
     pub(crate) facts: Vec<Fact>,
+    /// Pages that lie beside it.
+    pub(crate) links: &'a [PageLink],
     pub(crate) notes: &'a [Note],
     pub(crate) banner: Option<Banner>,
     /// Whether there is anything to draw.
@@ -75,6 +78,31 @@ impl From<String> for Fact {
 pub(crate) fn plain_facts(texts: Vec<String>) -> Vec<Fact> {
     texts.into_iter().map(Fact::from).collect()
 }
+
+/// A way to another page on the same disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageLink {
+    text: String,
+    address: String,
+}
+
+impl PageLink {
+    /// What is found from the folder that the page lies in: one folder up for each of `up`, and then by these names. What a name holds is
+    /// part of the name, whatever it means in addresses.
+    pub fn to<'a>(text: String, up: usize, names: impl IntoIterator<Item = &'a str>) -> Self {
+        let names = names.into_iter().map(|name| utf8_percent_encode(name, NAME_BYTES).to_string());
+        let address = std::iter::repeat_n("..".to_owned(), up).chain(names).collect::<Vec<_>>().join("/");
+        Self { text, address }
+    }
+
+    /// For the template. An address has no character that means anything in markup: they are all written as numbers.
+    fn value(&self) -> Value {
+        context! { text => clean(&self.text), address => Value::from_safe_string(self.address.clone()) }
+    }
+}
+
+/// What is not of a name is written as numbers.
+const NAME_BYTES: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 /// What must be read before anything else.
 pub(crate) struct Banner {
@@ -112,6 +140,7 @@ impl<D: Serialize> Page<'_, D> {
             title => clean(self.title),
             version => self.version,
             facts => self.facts.iter().map(|fact| context! { text => &fact.text, trust => fact.trust }).collect::<Vec<_>>(),
+            links => self.links.iter().map(PageLink::value).collect::<Vec<_>>(),
             banner => self.banner.map(|banner| context! { strong => banner.strong, text => banner.text }),
             drawn => self.drawn,
             findings => notes(NoteLevel::Finding),

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::rules::{InWords, in_words};
 use super::sentence::{clocks, validation_sentences};
 use crate::Error;
-use crate::html::page::{Kind, Page, Section, plain_facts};
+use crate::html::page::{Kind, Page, PageLink, Section, plain_facts};
 use crate::html::{Cuts, Rows, keep};
 use crate::text::rank_list;
 use crate::units::counted;
@@ -69,17 +69,18 @@ struct ShownFinding<'a> {
 /// Findings of one page.
 const FINDINGS: usize = 2_000;
 
-/// The document as a self-contained page.
+/// The document as a self-contained page, with ways to the pages beside it.
 ///
 /// # Errors
 /// None that a document causes: only a defect in the compiled-in template.
-pub fn validation_html(document: &ValidationDocument) -> Result<String, Error> {
+pub fn validation_html(document: &ValidationDocument, links: &[PageLink]) -> Result<String, Error> {
     let (shown, notes) = shown(document);
     let page = Page {
         kind: &VALIDATION,
         title: &document.title,
         version: &document.rankscope_version,
         facts: plain_facts(facts(document)),
+        links,
         notes: &notes,
         banner: None,
         drawn: true,

@@ -125,7 +125,7 @@ fn a_button_of_a_rank_selects_it_and_lets_it_go() {
 
 /// The page of a comparison of eight ranks, open at `fragment`.
 fn compared(browser: &mut Browser, name: &str, fragment: &str) {
-    let page = compare_html(&common::compared::document(8, 40, 1)).expect("the template renders");
+    let page = compare_html(&common::compared::document(8, 40, 1), &[]).expect("the template renders");
     browser.open("about:blank", LOOKS[0]);
     browser.open(&format!("file://{}{fragment}", written(name, &page).display()), LOOKS[0]);
 }
@@ -167,7 +167,7 @@ fn a_plan_clocks_and_validation_take_a_selection_from_a_link_and_from_keys() {
     let Some(mut browser) = browser() else { return };
     let plan = dispatch_html(&common::plans::plan(64, 80)).expect("the template renders");
     let clocks = clock_html(&common::clocks::document(60, 10)).expect("the template renders");
-    let checked = validation_html(&common::checked::document()).expect("the template renders");
+    let checked = validation_html(&common::checked::document(), &[]).expect("the template renders");
     for (page, link, name, key, next) in [
         (written("plan-selected", &plan), "#rank=3", "Rank 3", "j", "Rank 4"),
         (written("clocks-selected", &clocks), "#round=7&node=2", "Node 2, round 7", "l", "Node 2, round 8"),
@@ -242,7 +242,8 @@ fn a_click_takes_a_round_and_a_drag_takes_none() {
 #[test]
 fn a_rank_that_is_selected_is_the_one_whose_findings_are_listed() {
     let Some(mut browser) = browser() else { return };
-    let checked = written("checked-filtered", &validation_html(&common::checked::document()).expect("the template renders"));
+    let checked =
+        written("checked-filtered", &validation_html(&common::checked::document(), &[]).expect("the template renders"));
     browser.open("about:blank", LOOKS[0]);
     browser.open(&format!("file://{}#rank=3", checked.display()), LOOKS[0]);
     let ranks = "[...new Set([...document.querySelectorAll('#findings-of-rules tbody tr')].map((row) => row.children[1].textContent))].join()";

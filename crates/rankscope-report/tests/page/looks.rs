@@ -65,10 +65,10 @@ fn pages_look_as_they_did_when_somebody_looked() {
 fn pages() -> [(&'static str, String); 5] {
     let pages = [
         ("report", html(&common::answers::answered(common::eight_gpus()))),
-        ("comparison", compare_html(&common::compared::document(8, 40, 1))),
+        ("comparison", compare_html(&common::compared::document(8, 40, 1), &[])),
         ("plan", dispatch_html(&common::plans::plan(64, 80))),
         ("clocks", clock_html(&common::clocks::document(60, 10))),
-        ("validation", validation_html(&common::checked::document())),
+        ("validation", validation_html(&common::checked::document(), &[])),
     ];
     pages.map(|(name, page)| (name, page.expect("the template renders")))
 }

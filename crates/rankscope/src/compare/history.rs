@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use rankscope_compare::{RunSpread, Settings, history, run_spreads as spreads_of};
-use rankscope_pipeline::{PastRuns, Request, read_history};
+use rankscope_pipeline::{PastRuns, Request, beside_history, read_history};
 
 use super::written::write_text;
 use crate::job::Bar;
@@ -39,7 +39,7 @@ impl HistoryArgs {
             Format::Table => output::answer(&rankscope_report::history(&document, output::style()))?,
         }
         if let Some(path) = &self.html {
-            write_text(path, &rankscope_report::history_html(&document)?)?;
+            write_text(path, &rankscope_report::history_html(&document, &beside_history(path, &document))?)?;
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 use rankscope_compare::Side;
 use rankscope_document::{CompareDocument, Document, SideBySide};
+use rankscope_pipeline::beside_comparison;
 use rankscope_run::{Outputs, write_file};
 use rankscope_xlsx::compare::aorta::{FOR_ALL, Workbook, write_for_all};
 use rankscope_xlsx::compare::tracelens;
@@ -59,8 +60,10 @@ impl WrittenArgs {
 }
 
 fn page(document: &CompareDocument, folder: &Path) -> Result<Vec<PathBuf>> {
-    let html = rankscope_report::compare_html(document)?;
+    // Once the folder is there: ways lead from it.
     let mut outputs = Outputs::into_directory(folder)?;
+    let beside = beside_comparison(&folder.join("compare.html"), document);
+    let html = rankscope_report::compare_html(document, &beside)?;
     outputs.write("compare.json", |file| -> Result<()> { Ok(rankscope_report::write_comparison(document, file)?) })?;
     outputs.write("compare.html", |file| -> Result<()> { Ok(file.write_all(html.as_bytes())?) })?;
     Ok(outputs.commit()?)

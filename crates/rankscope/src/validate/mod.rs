@@ -11,7 +11,7 @@ use clap::ValueEnum;
 use rankscope_align::validate::write_csv;
 use rankscope_analyze::ClassMode;
 use rankscope_job::{ClockChoice, Evidence, Rules, Validated, validation_document};
-use rankscope_pipeline::{clock_folder, judged};
+use rankscope_pipeline::{beside_validation, clock_folder, judged};
 use rankscope_report::validation_html;
 use rankscope_run::write_file;
 
@@ -84,7 +84,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         write_file(path, |file| Ok::<_, anyhow::Error>(file.write_all(text.as_bytes())?))?;
     }
     if let Some(path) = &args.html {
-        let page = validation_html(&document)?;
+        let page = validation_html(&document, &beside_validation(path, &args.paths))?;
         write_file(path, |file| Ok::<_, anyhow::Error>(file.write_all(page.as_bytes())?))?;
     }
     match args.format {

@@ -46,6 +46,9 @@ fn a_run_beside_itself_differs_in_nothing_and_leaves_every_file() {
     }
     let written: Value = serde_json::from_slice(&fs::read(out.join("compare.json")).expect("read")).expect("JSON");
     assert_eq!(written, document, "the file is what is printed");
+    let page = fs::read_to_string(out.join("compare.html")).expect("read");
+    assert!(page.contains("<a href=\"../report/report.html\">Report of "), "the test was read from a report, which has a page");
+    assert_eq!(page.matches(">Report of ").count(), 1, "the base has none");
     let mut book: Xlsx<_> = open_workbook(out.join("gpu_timeline_comparison.xlsx")).expect("a workbook");
     let rows = book.worksheet_range("Comparison_By_Rank").expect("a sheet");
     let percent = rows

@@ -132,6 +132,7 @@ fn the_list_says_where_a_timeline_begins_and_has_the_page_of_validation_once_it_
     let raw = root.path().join("runs/job/raw").display().to_string();
     assert!(rankscope(&["validate", &raw, "--html", &page]).status.code().is_some_and(|code| code == 0 || code == 3));
     assert_eq!(card()["validation"], "validation.html");
+    assert!(fs::read_to_string(&page).unwrap().contains("<a href=\"report.html\">Report</a>"), "a way back, from disk as well");
     let (head, served) = server.asked("GET", "/runs/job/files/validation.html", "");
     assert_eq!((code(&head), served), (200, fs::read(page).unwrap()));
 }
