@@ -120,14 +120,19 @@ pub(crate) fn name_of(pid: u32) -> Option<String> {
     named(&PathBuf::from(format!("/proc/{pid}/stat"))).map(|(name, _)| name)
 }
 
-/// For how many whole seconds `pid` has been there.
-pub(crate) fn age_s(pid: u32) -> Option<u64> {
+/// For how long `pid` has been there.
+pub(crate) fn age(pid: u32) -> Option<Duration> {
     let stat = read(&PathBuf::from(format!("/proc/{pid}/stat")))?;
+    age_of(&stat, &read(Path::new("/proc/uptime"))?)
+}
+
+/// The same by the process's `stat` and the machine's `uptime`, both of which count hundredths of a second.
+fn age_of(stat: &str, uptime: &str) -> Option<Duration> {
     // Counted from the one behind the name, it is the twentieth.
     let started: u64 = stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()?;
-    let uptime = read(Path::new("/proc/uptime"))?;
-    let uptime_s: u64 = uptime.split('.').next()?.parse().ok()?;
-    Some(uptime_s.saturating_sub(started / TICKS_PER_S))
+    let (seconds, hundredths) = uptime.split_whitespace().next()?.split_once('.')?;
+    let up = seconds.parse::<u64>().ok()?.checked_mul(TICKS_PER_S)?.checked_add(hundredths.parse().ok()?)?;
+    Some(Duration::from_millis(up.saturating_sub(started).checked_mul(1_000 / TICKS_PER_S)?))
 }
 
 /// Of the clock in which Linux tells times to programs.
@@ -235,4 +240,20 @@ fn dump(py_spy: &Path, pid: u32, within: Duration) -> Result<String, String> {
     let ended = child.wait().map_err(|error| error.to_string())?;
     let [text, error] = said;
     if ended.success() && !text.is_empty() { Ok(text) } else { Err(error.lines().last().unwrap_or("said nothing").to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_age_of_a_process_is_told_to_a_hundredth_of_a_second() {
+        let stat = |started: u64| format!("7 (a) b) {}{started} 0 0", "0 ".repeat(19));
+        // Across the end of a second, it is no second old.
+        assert_eq!(age_of(&stat(9_998), "100.02 180.11\n"), Some(Duration::from_millis(40)));
+        assert_eq!(age_of(&stat(9_900), "100.00 1.00"), Some(Duration::from_secs(1)));
+        assert_eq!(age_of(&stat(10_003), "100.02 1.00"), Some(Duration::ZERO), "both are rounded");
+        assert_eq!(age_of("7 (a) 0 0", "100.02 1.00"), None);
+        assert!(age(std::process::id()).is_some_and(|age| age < Duration::from_secs(3_600)));
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::time::Duration;
 
 use crate::process::{self, name_of, rank_of};
 
@@ -47,10 +48,10 @@ pub fn program_of(pid: u32) -> u32 {
 
 /// Whether `pid` lives for a while: what a loop of a shell starts is gone again before anybody has looked at it.
 fn is_settled(pid: u32) -> bool {
-    process::age_s(pid).is_some_and(|age_s| age_s >= SETTLED_S)
+    process::age(pid).is_some_and(|age| age >= SETTLED)
 }
 
-const SETTLED_S: u64 = 1;
+const SETTLED: Duration = Duration::from_secs(1);
 
 /// Wrappers around wrappers.
 const DEPTH_MAX: usize = 8;
