@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { breaks, longPause, nearest, prepared, runs, verticalRange } from "../js/pure/series.js";
+import { breaks, longPause, nearest, prepared, runs, shownTime, verticalRange } from "../js/pure/series.js";
 import { ticks } from "../js/pure/scale.js";
 import { ascending, below, chance } from "./chance.mjs";
 
@@ -90,4 +90,11 @@ test("what lies outside of the time that is shown does not stretch the plot", ()
   const [lo, hi] = verticalRange([one], (n, k) => n.stray[k], [4, 12]);
   assert.ok(lo > -30 && hi < 30 && lo < -13 && hi > 13, `${lo} to ${hi}`);
   assert.deepEqual(verticalRange([one], (n, k) => n.stray[k], [5, 7]), [-1, 1], "no round at all");
+});
+
+test("one point alone lies in the middle, and what is zoomed is shown", () => {
+  assert.deepEqual(shownTime(1, 0, 100, [7, 7]), [6.5, 7.5]);
+  assert.deepEqual(shownTime(9, null, null, [0, 30]), [0, 30]);
+  assert.deepEqual(shownTime(9, 3, 4, [0, 30]), [3, 4]);
+  assert.deepEqual(shownTime(9, 3, 3, [0, 30]), [2.5, 3.5]);
 });

@@ -76,3 +76,10 @@ export function verticalRange(shown, value, [from, to] = [-Infinity, Infinity]) 
   const pad = Math.max(band, (hi - lo) * 0.05, least) * 1.1;
   return [lo - pad, hi + pad];
 }
+
+// What is shown of the time: from and to, or all. One point alone has a place in the middle, whatever a library would give it.
+/** @returns {[number, number]} */
+export function shownTime(points, from, to, whole) {
+  const [first, last] = points > 1 ? [from ?? whole[0], to ?? whole[1]] : whole;
+  return last > first ? [first, last] : [first - 0.5, first + 0.5];
+}

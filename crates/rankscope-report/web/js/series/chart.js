@@ -2,7 +2,7 @@
 // pointed at, or gone to by arrow keys, is read aloud by the tooltip, and a click or Enter takes it. What a chart says is its caller's.
 import { onRedraw } from "../canvas.js";
 import { h } from "../dom.js";
-import { nearest } from "../pure/series.js";
+import { nearest, shownTime } from "../pure/series.js";
 import { zoomed } from "../pure/strip.js";
 import { tip } from "../tip.js";
 import { axesOf } from "./axes.js";
@@ -54,9 +54,9 @@ function optionsOf(view) {
   return {
     width: 600,
     height: plan.height,
-    padding: [12, plan.right ?? 12, 0, 0],
+    padding: [12, plan.right ?? 24, 0, 0],
     legend: { show: false },
-    scales: { x: { time: false, range: (_, from, to) => (view.shown = stretched(from ?? plan.whole[0], to ?? plan.whole[1])) }, y: { range: () => plan.range(view.shown) } },
+    scales: { x: { time: false, range: (_, from, to) => (view.shown = shownTime(plan.data[0].length, from, to, plan.whole)) }, y: { range: () => plan.range(view.shown) } },
     axes: axesOf(plan),
     series: [{}, ...plan.series],
     bands: plan.bands ?? [],
@@ -64,10 +64,6 @@ function optionsOf(view) {
     hooks: { draw: [(plot) => plan.paint && paintBeside(plot, plan.paint)], setCursor: [(plot) => sayStop(view, plot)] },
   };
 }
-
-// One point alone has a place in the middle.
-/** @returns {[number, number]} */
-const stretched = (from, to) => (to > from ? [from, to] : [from - 0.5, from + 0.5]);
 
 // The stop nearest to a time; none where nothing can be read.
 function stopAt({ plan }, t) {
@@ -131,7 +127,7 @@ function readNext(view, by) {
 
 function zoomSeries(view, factor) {
   const { plan: { whole, data }, plot, shown } = view;
-  const [first, last] = stretched(...whole);
+  const [first, last] = shownTime(2, ...whole, whole);
   const least = (last - first) / Math.max(1, data[0].length - 1) * CLOSEST_POINTS;
   const [min, max] = Number.isFinite(factor) ? zoomed(shown, [first, last], factor, stopRead(view) ?? (shown[0] + shown[1]) / 2, least) : [first, last];
   plot.setScale("x", { min, max });
