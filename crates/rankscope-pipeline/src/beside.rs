@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 use rankscope_document::{CompareDocument, HistoryDocument};
 use rankscope_report::PageLink;
+use rankscope_run::folder_of;
 
 /// Links of one page; a history may have hundreds of runs.
 const LINKS_MAX: usize = 8;
@@ -35,7 +36,7 @@ pub fn beside_history(page: &Path, document: &HistoryDocument) -> Vec<PageLink> 
 
 /// The way from the page of a validation of `traces` to their report: that of the run, or the one beside the page, where lists of runs have both.
 pub fn beside_validation(page: &Path, traces: &[PathBuf]) -> Vec<PageLink> {
-    let places = traces.iter().cloned().chain([folder_of(page)]);
+    let places = traces.iter().cloned().chain([folder_of(page).to_owned()]);
     reports(page, places.map(|place| (String::new(), place))).into_iter().take(1).collect()
 }
 
@@ -55,16 +56,9 @@ fn link(text: String, page: &Path, run: &Path) -> Option<PageLink> {
 
 /// The report of the run that was read from `path`: a folder, or the report.json that lies beside it.
 fn report_of(path: &Path) -> Option<PathBuf> {
-    let folder = if path.ends_with("report.json") { folder_of(path) } else { path.to_owned() };
-    let places = PAGES.map(|names| names.iter().fold(folder.clone(), |place, name| place.join(name)));
+    let folder = if path.ends_with("report.json") { folder_of(path) } else { path };
+    let places = PAGES.map(|names| names.iter().fold(folder.to_owned(), |place, name| place.join(name)));
     places.into_iter().find(|place| place.is_file()).and_then(|place| fs::canonicalize(place).ok())
-}
-
-fn folder_of(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(folder) if folder != Path::new("") => folder.to_owned(),
-        _ => PathBuf::from("."),
-    }
 }
 
 /// From one folder to a file: folders up, and names from there. None where they share no folder that is near.

@@ -28,6 +28,11 @@ pub fn file_name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
+/// The folder that `path` lies in: of a mere name the one in which this process is.
+pub fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Whether two paths lead to one file, or to one object.
 pub fn same_file(a: &Path, b: &Path) -> bool {
     match (Location::of(a), Location::of(b)) {

@@ -56,7 +56,7 @@ pub use directory::{
     RankEnd, RankEntry, RunDirectory, State, SweepEntry, WindowOutcome, host, live_part, live_part_ended, live_parts,
     node_part, settle_ends,
 };
-pub use encoded::{file_name, refuse_same_file, same_file, write_encoded};
+pub use encoded::{file_name, folder_of, refuse_same_file, same_file, write_encoded};
 pub use error::Error;
 pub use history::{HistoryEntry, history_of};
 pub use inputs::{Found, InputFile, discover, discover_all, is_workers_folder, listed};

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use crate::stores::{Put, at, stores, writable_stores};
-use crate::{Error, Location, ObjectUrl, pending};
+use crate::{Error, Location, ObjectUrl, folder_of, pending};
 
 /// The files of one report, in the making.
 #[derive(Debug)]
@@ -192,9 +192,8 @@ where
     let Some(name) = path.file_name() else {
         return Err(Error::io(path, io::Error::new(io::ErrorKind::InvalidInput, "not a file name")).into());
     };
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // Whoever names a file is told of that file.
-    let mut outputs = Outputs::into_directory(parent).map_err(|error| match error {
+    let mut outputs = Outputs::into_directory(folder_of(path)).map_err(|error| match error {
         Error::Io { reason, .. } => Error::io(path, reason),
         other => other,
     })?;

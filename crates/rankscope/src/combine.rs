@@ -12,7 +12,7 @@ mod print;
 
 use crate::exit::ExitCode;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{SyncSender, sync_channel};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -23,7 +23,7 @@ use rankscope_formats::xspace::PlaneNames;
 use rankscope_formats::{ArgsPolicy, Encoding, Format as TraceFormat, LeftOut, Member, Scope, left_out};
 use rankscope_job::{Numbering, Validated, combined_node, validation_document};
 use rankscope_pipeline::{CombinedFile, CombinedFormat, CombinedPart, Reading, read_members, title, unread};
-use rankscope_run::{InputFile, Outputs};
+use rankscope_run::{InputFile, Outputs, folder_of};
 use rankscope_time::Rank;
 use rankscope_trace::Trace;
 
@@ -103,7 +103,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     let clocks = Clocks::find(&args, &found)?;
     clocks.notes.iter().for_each(|note| output::remark(note));
 
-    let parent = args.output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = folder_of(&args.output);
     let mut outputs = Outputs::into_directory(parent)?;
     let mut document = metadata::metadata(&args.output, &clocks);
     let mut lost = LeftOut::default();

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use super::ends::RankEnd;
 use super::profiled::ProfiledWindow;
 use crate::open::{SideFile, read_side};
-use crate::{Error, write_file};
+use crate::{Error, folder_of, write_file};
 
 /// What a run is, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -235,7 +235,7 @@ pub(crate) fn write_durably(path: &Path, value: &impl Serialize) -> Result<(), E
 
 /// A name is on the disk when its folder is.
 pub(super) fn sync_parent(path: &Path) -> Result<(), Error> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = folder_of(path);
     OpenOptions::new().read(true).open(parent).and_then(|folder| folder.sync_all()).map_err(|error| Error::io(parent, error))
 }
 
