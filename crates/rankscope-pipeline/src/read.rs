@@ -22,15 +22,11 @@ pub struct Reading {
 /// Hands over the traces of `file` one after the other, each by itself: what cannot be read is a member, too. With a recording come
 /// those of the processes that the recorded one started.
 pub fn read_members(file: &InputFile, reading: Reading, each: impl FnMut(Member)) {
-    read_joined(file, reading, None, each);
+    read_wanted(file, reading, &Wanted::always(), each);
 }
 
 /// The same, for as long as it is wanted; what is handed over after that is nothing.
-pub(crate) fn read_wanted(file: &InputFile, reading: Reading, wanted: &Wanted<'_>, each: impl FnMut(Member)) {
-    read_joined(file, reading, Some(wanted), each);
-}
-
-fn read_joined(file: &InputFile, reading: Reading, wanted: Option<&Wanted<'_>>, mut each: impl FnMut(Member)) {
+pub(crate) fn read_wanted(file: &InputFile, reading: Reading, wanted: &Wanted<'_>, mut each: impl FnMut(Member)) {
     read_by_itself(file, reading, wanted, |mut member| {
         if let Ok(trace) = &mut member.trace {
             workers::join(&file.path, trace, reading);
@@ -41,10 +37,10 @@ fn read_joined(file: &InputFile, reading: Reading, wanted: Option<&Wanted<'_>>, 
 
 /// The same of the file alone.
 pub(crate) fn read_alone(file: &InputFile, reading: Reading, each: impl FnMut(Member)) {
-    read_by_itself(file, reading, None, each);
+    read_by_itself(file, reading, &Wanted::always(), each);
 }
 
-fn read_by_itself(file: &InputFile, reading: Reading, wanted: Option<&Wanted<'_>>, mut each: impl FnMut(Member)) {
+fn read_by_itself(file: &InputFile, reading: Reading, wanted: &Wanted<'_>, mut each: impl FnMut(Member)) {
     let label = file.path.display().to_string();
     let opened = open_source(&file.path).map_err(|error| match error {
         rankscope_run::Error::Io { reason, .. } => ReadError::Io(reason),
@@ -66,7 +62,8 @@ pub fn load_file(path: &Path, reading: Reading) -> Result<Vec<Trace>, Error> {
     let label = path.display().to_string();
     let failed = |file: String| move |source| Error::Trace { file, source };
     let mut members = Vec::new();
-    let read = read_each(path, open_source(path)?, None, &options(&label, reading), &mut |member| members.push(member));
+    let read =
+        read_each(path, open_source(path)?, &Wanted::always(), &options(&label, reading), &mut |member| members.push(member));
     read.map_err(failed(label))?;
     let joined = |mut trace| {
         workers::join(path, &mut trace, reading);
@@ -83,7 +80,7 @@ fn options(label: &str, reading: Reading) -> ReadOptions {
 fn read_each(
     path: &Path,
     mut opened: Source,
-    wanted: Option<&Wanted<'_>>,
+    wanted: &Wanted<'_>,
     options: &ReadOptions,
     each: &mut dyn FnMut(Member),
 ) -> Result<(), ReadError> {
@@ -101,10 +98,8 @@ fn read_each(
     if head == SQLITE_MAGIC {
         let fetched = opened.fetched()?;
         rankscope_sqlite::read_each(fetched.as_ref().map_or(path, |file| file.path()), options, &mut whole)
-    } else if let Some(wanted) = wanted {
-        rankscope_formats::read_each(wanted.read(opened), options, &mut whole)
     } else {
-        rankscope_formats::read_each(opened, options, &mut whole)
+        rankscope_formats::read_each(wanted.read(opened), options, &mut whole)
     }
 }
 

@@ -16,6 +16,11 @@ pub(crate) struct Wanted<'a> {
 }
 
 impl<'a> Wanted<'a> {
+    /// Whatever happens.
+    pub(crate) fn always() -> Self {
+        Self::while_true(&|| true)
+    }
+
     pub(crate) fn while_true(is_wanted: &'a (dyn Fn() -> bool + Sync)) -> Self {
         Self { is_wanted, given_up: AtomicBool::new(false) }
     }
