@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use rankscope_pipeline::{Patient, RunShelf};
+use rankscope_pipeline::{Patient, Visit};
 use rankscope_serve::Shelf;
 
 use crate::output;
@@ -40,7 +40,8 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         );
     };
     let place = args.served.place()?;
-    let url = if args.timeline { timeline(&args, &place, &shelf, &name)? } else { page(&place, &shelf, &name) };
+    let seen = shelf.for_client(Arc::new(Patient));
+    let url = if args.timeline { timeline(&args, &place, &seen, &name)? } else { page(&place, &seen, &name) };
     until_told(&place, shelf, || {
         output::answer(&url)?;
         if !args.print
@@ -54,18 +55,18 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
 }
 
 /// The report of a run; where it has none what else there is of it.
-fn page(place: &Place, shelf: &RunShelf, name: &str) -> String {
+fn page(place: &Place, shelf: &Visit<'_>, name: &str) -> String {
     let run = format!("/runs/{}/", encoded(name));
-    let report = shelf.for_client(Arc::new(Patient)).runs().ok().and_then(|runs| runs.into_iter().next()?.page);
+    let report = shelf.runs().ok().and_then(|runs| runs.into_iter().next()?.page);
     place.url(&report.map_or_else(|| run.clone(), |report| format!("{run}files/{report}")))
 }
 
-fn timeline(args: &Args, place: &Place, shelf: &RunShelf, name: &str) -> Result<String> {
-    if shelf.for_client(Arc::new(Patient)).open(name, &["timeline.pftrace"]).is_err() {
+fn timeline(args: &Args, place: &Place, shelf: &Visit<'_>, name: &str) -> Result<String> {
+    if shelf.open(name, &["timeline.pftrace"]).is_err() {
         bail!("{}: there is no timeline.pftrace; rankscope report writes it", args.run.display());
     }
     let file = encoded(&place.url(&format!("/runs/{}/files/timeline.pftrace", encoded(name))));
-    let card = shelf.for_client(Arc::new(Patient)).runs().ok().and_then(|runs| runs.into_iter().next());
+    let card = shelf.runs().ok().and_then(|runs| runs.into_iter().next());
     let at = card.map(|card| card.timeline_at).filter(|at| !at.is_empty()).map(|at| format!("&{at}")).unwrap_or_default();
     match (args.served.has_viewer(), place.perfetto_may_fetch()) {
         (true, _) => Ok(format!("{}#!/?url={file}{at}", place.url("/perfetto/"))),
