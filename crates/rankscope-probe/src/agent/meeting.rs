@@ -112,8 +112,13 @@ pub fn meet(store: &mut dyn KeyValueStore, options: &MeetingOptions) -> Result<A
     let own = SocketAddr::new(options.ip, socket.local_addr().port());
     publish_address(store, options.node, own)?;
     let leads = options.node == NodeId(0);
-    let addresses = if leads { book::written(store, options)? } else { book::read(store, options)? };
-    let (run, secret) = session(store, options)?;
+    let (addresses, (run, secret)) = if leads {
+        (book::written(store, options)?, session(store, options)?)
+    } else {
+        // It is written after the book.
+        let session = session(store, options).map_err(|error| book::who_is_missing(store, options, error))?;
+        (book::read(store, options)?, session)
+    };
     let graph = if leads { Some(options.topology.graph(options.num_nodes, options.seed)?) } else { None };
     let PortMode::PerEdge { blocks, .. } = options.ports else {
         if let Some(graph) = &graph {

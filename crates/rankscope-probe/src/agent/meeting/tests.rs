@@ -181,7 +181,7 @@ fn a_node_0_that_does_not_get_on_is_named() {
         publish_address(&mut store, NodeId(node), SocketAddr::new(HERE, 7)).unwrap();
     }
     let options = MeetingOptions { timeout: Duration::from_millis(50), ..options(1, PortMode::Single(0)) };
-    let error = book::read(&mut store, &options).unwrap_err();
+    let error = meet(&mut store, &options).unwrap_err();
     assert!(matches!(&error, MeetError::Store(StoreError::TimedOut { key, .. }) if key == SESSION), "{error}");
 }
 
