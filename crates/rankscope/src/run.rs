@@ -173,31 +173,27 @@ fn environment(args: &Args) -> Result<BTreeMap<String, String>> {
 /// What the job is told for NCCL's plugin; what the user should know of it is said.
 fn nccl_variables(program: &Path) -> BTreeMap<String, String> {
     let chosen = std::env::var_os("NCCL_PROFILER_PLUGIN").map(|chosen| chosen.to_string_lossy().into_owned());
-    let (variables, line) = nccl::told(program, chosen.as_deref());
-    if let Some(line) = line {
-        output::remark(&format!("rankscope: {line}"));
-    }
-    variables
+    said(nccl::told(program, chosen.as_deref()))
 }
 
 /// What the job is told for ROCm's tools; what the user should know of it is said.
 fn rocm_variable(program: &Path) -> Option<(String, String)> {
     let chosen = std::env::var_os(rocm::TOOLS).map(|chosen| chosen.to_string_lossy().into_owned());
-    let (variable, line) = rocm::told(program, chosen.as_deref());
-    if let Some(line) = line {
-        output::remark(&format!("rankscope: {line}"));
-    }
-    variable
+    said(rocm::told(program, chosen.as_deref()))
 }
 
 /// What the job is told for the plugin of PJRT that ours is to stand in front of; what the user should know of it is said.
 fn pjrt_variables(program: &Path) -> BTreeMap<String, String> {
-    let said = |name| std::env::var_os(name).unwrap_or_default().to_string_lossy().into_owned();
-    let (variables, line) = pjrt::in_front(program, &said(pjrt::PLUGINS), &said(pjrt::FORWARD));
+    let chosen = |name| std::env::var_os(name).unwrap_or_default().to_string_lossy().into_owned();
+    said(pjrt::in_front(program, &chosen(pjrt::PLUGINS), &chosen(pjrt::FORWARD)))
+}
+
+/// What the job is told, once the line for the user is said.
+fn said<T>((told, line): (T, Option<String>)) -> T {
     if let Some(line) = line {
         output::remark(&format!("rankscope: {line}"));
     }
-    variables
+    told
 }
 
 /// The library `file`, in the folder of the binary `program` or in the one of libraries next to that.
@@ -206,8 +202,12 @@ fn beside(program: &Path, file: &str) -> Option<PathBuf> {
     [folder.join(file), folder.join("../lib").join(file)].into_iter().find(|path| path.is_file())
 }
 
-fn same_file(a: &Path, b: &Path) -> bool {
-    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+/// The same, built by `package`; where it is not there, a sentence that says so.
+fn library(program: &Path, file: &str, package: &str) -> Result<PathBuf, String> {
+    beside(program, file).ok_or_else(|| {
+        let at = program.parent().unwrap_or(Path::new(".")).join(file);
+        format!("{} is not there; cargo build -p {package} builds it", at.display())
+    })
 }
 
 /// Says on stderr what is worth a line, and at the end what became of the run.

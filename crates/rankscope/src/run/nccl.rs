@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::{beside, same_file};
+use rankscope_run::same_file;
+
+use super::library;
 
 /// The plugin's file, which lies beside the binary.
 const FILE: &str = "librankscope_nccl.so";
@@ -18,11 +20,9 @@ pub(super) type Told = (BTreeMap<String, String>, Option<String>);
 
 /// What the job is told, where the binary is `program` and the user said `chosen` for a plugin.
 pub(super) fn told(program: &Path, chosen: Option<&str>) -> Told {
-    let Some(plugin) = beside(program, FILE) else {
-        let at = program.parent().unwrap_or(Path::new(".")).join(FILE);
-        let line =
-            format!("collectives are not recorded: {} is not there; cargo build -p rankscope-nccl builds it", at.display());
-        return (BTreeMap::new(), Some(line));
+    let plugin = match library(program, FILE, "rankscope-nccl") {
+        Ok(plugin) => plugin,
+        Err(why) => return (BTreeMap::new(), Some(format!("collectives are not recorded: {why}"))),
     };
     let ours = || (PLUGIN.to_owned(), plugin.to_string_lossy().into_owned());
     match chosen.map(str::trim).filter(|chosen| !chosen.is_empty()) {

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::{beside, same_file};
+use rankscope_run::same_file;
+
+use super::{beside, library};
 
 /// The library's file.
 const FILE: &str = "librankscope_pjrt.so";
@@ -20,9 +22,9 @@ pub(super) const FORWARD: &str = "RANKSCOPE_PJRT_FORWARD";
 /// for the variables of these names, and a line for the user where there is something to say.
 pub(super) fn in_front(program: &Path, plugins: &str, forward: &str) -> (BTreeMap<String, String>, Option<String>) {
     let nothing = |why: String| (BTreeMap::new(), Some(format!("no plugin of PJRT is loaded through rankscope's: {why}")));
-    let Some(library) = beside(program, FILE) else {
-        let at = program.parent().unwrap_or(Path::new(".")).join(FILE);
-        return nothing(format!("{} is not there; cargo build -p rankscope-pjrt builds it", at.display()));
+    let library = match library(program, FILE, "rankscope-pjrt") {
+        Ok(library) => library,
+        Err(why) => return nothing(why),
     };
     let named: Vec<(&str, &str)> = plugins.split(',').filter_map(|plugin| plugin.split_once(':')).collect();
     if named.iter().any(|(_, path)| same_file(Path::new(path), &library)) {

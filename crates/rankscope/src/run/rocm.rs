@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use super::{beside, same_file};
+use rankscope_run::same_file;
+
+use super::library;
 
 /// The tool's file, which lies beside the binary.
 const FILE: &str = "librankscope_rocprofiler.so";
@@ -12,14 +14,11 @@ pub(super) const TOOLS: &str = "ROCP_TOOL_LIBRARIES";
 /// What the job is told, where the binary is `program` and the user said `chosen` for tools, and a line for the user where there is
 /// something to say.
 pub(super) fn told(program: &Path, chosen: Option<&str>) -> (Option<(String, String)>, Option<String>) {
-    let Some(tool) = beside(program, FILE) else {
-        let at = program.parent().unwrap_or(Path::new(".")).join(FILE);
-        let line = format!(
-            "work of AMD's GPUs is recorded only of sessions that begin before HIP: {} is not there; cargo build -p rankscope-rocprofiler \
-             builds it",
-            at.display()
-        );
-        return (None, Some(line));
+    let tool = match library(program, FILE, "rankscope-rocprofiler") {
+        Ok(tool) => tool,
+        Err(why) => {
+            return (None, Some(format!("work of AMD's GPUs is recorded only of sessions that begin before HIP: {why}")));
+        }
     };
     let ours = tool.to_string_lossy().into_owned();
     let chosen: Vec<&str> = chosen.unwrap_or_default().split(':').filter(|file| !file.is_empty()).collect();
