@@ -77,9 +77,9 @@ export function verticalRange(shown, value, [from, to] = [-Infinity, Infinity]) 
   return [lo - pad, hi + pad];
 }
 
-// What is shown of the time: from and to, or all. One point alone has a place in the middle, whatever a library would give it.
+// One point alone has a place in the middle.
 /** @returns {[number, number]} */
-export function shownTime(points, from, to, whole) {
-  const [first, last] = points > 1 ? [from ?? whole[0], to ?? whole[1]] : whole;
-  return last > first ? [first, last] : [first - 0.5, first + 0.5];
-}
+export const stretched = ([from, to]) => (to > from ? [from, to] : [from - 0.5, from + 0.5]);
+
+// What is shown of the time: from and to, or all; of one point alone that, whatever a library would give it.
+export const shownTime = (points, from, to, whole) => stretched(points > 1 ? [from ?? whole[0], to ?? whole[1]] : whole);

@@ -2,7 +2,7 @@
 // pointed at, or gone to by arrow keys, is read aloud by the tooltip, and a click or Enter takes it. What a chart says is its caller's.
 import { onRedraw } from "../canvas.js";
 import { h } from "../dom.js";
-import { nearest, shownTime } from "../pure/series.js";
+import { nearest, shownTime, stretched } from "../pure/series.js";
 import { zoomed } from "../pure/strip.js";
 import { tip } from "../tip.js";
 import { axesOf } from "./axes.js";
@@ -77,12 +77,12 @@ function placeOf(view, plot, left) {
   return stop === null ? left : Math.min(plot.over.clientWidth, Math.max(0, plot.valToPos(stop, "x")));
 }
 
-const stopRead = (view) => (view.plot.cursor.left < 0 ? null : stopAt(view, view.plot.posToVal(view.plot.cursor.left, "x")));
+const stopRead = (view, plot = view.plot) => (plot.cursor.left < 0 ? null : stopAt(view, plot.posToVal(plot.cursor.left, "x")));
 
 function sayStop(view, plot) {
-  const { left, top } = plot.cursor;
-  const stop = left < 0 ? null : stopAt(view, plot.posToVal(left, "x"));
+  const stop = stopRead(view, plot);
   if (stop === null) return tip.hide();
+  const { left, top } = plot.cursor;
   const box = plot.over.getBoundingClientRect();
   tip.show(view.plan.read(stop), box.left + left, box.top + top);
 }
@@ -127,7 +127,7 @@ function readNext(view, by) {
 
 function zoomSeries(view, factor) {
   const { plan: { whole, data }, plot, shown } = view;
-  const [first, last] = shownTime(2, ...whole, whole);
+  const [first, last] = stretched(whole);
   const least = (last - first) / Math.max(1, data[0].length - 1) * CLOSEST_POINTS;
   const [min, max] = Number.isFinite(factor) ? zoomed(shown, [first, last], factor, stopRead(view) ?? (shown[0] + shown[1]) / 2, least) : [first, last];
   plot.setScale("x", { min, max });
