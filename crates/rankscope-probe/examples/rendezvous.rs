@@ -1,8 +1,8 @@
 //! The rendezvous of a job of as many nodes as one likes, all of them here: a store that node 0 hosts, and for each node a thread that meets the
 //! others over a connection of its own, with a socket for its probes. Prints how long that took, and what the store was asked.
 //!
-//! `cargo run --release --package rankscope-probe --example rendezvous -- 10000 2`: ten thousand nodes, each answer two milliseconds late, as of a
-//! store that is far. Each node takes four files of the process.
+//! `cargo run --release --package rankscope-probe --example rendezvous -- 4096 2`: four thousand nodes, each answer two milliseconds late, as of a
+//! store that is far. Each node takes three files of the process.
 
 #![expect(clippy::print_stdout, reason = "an example talks to its reader")]
 

@@ -1,7 +1,7 @@
 //! A job of hundreds of nodes that come one after the other, as a slow store lets them, and of which some die and come back.
 //!
-//! Ten thousand take ten minutes of a processor and a dozen GB: `CLOCK_NODES=10000 cargo test --release --package rankscope-clock --test it
-//! thousands -- --nocapture` prints what node 0 has to do for them.
+//! `CLOCK_NODES=1000 cargo test --package rankscope-clock --test it thousands -- --nocapture` prints what node 0 has to do for a thousand, which
+//! takes a minute or two of a processor.
 
 #![expect(clippy::print_stdout, reason = "the figures")]
 
