@@ -57,7 +57,7 @@ fn unused(packages: &[Package]) -> Vec<String> {
     };
     let mut found: Vec<String> = lines(EDGES, false).map(|edge| named(edge, "dependency")).collect();
     found.extend(lines(DEV_EDGES, true).map(|edge| named(edge, "dev-dependency")));
-    let lists = [("FACES", &FACES[..]), ("PURE", PURE), ("OWN_PATHS", OWN_PATHS)];
+    let lists = [("FACES", &FACES[..]), ("VERBS", &VERBS[..]), ("PURE", PURE), ("OWN_PATHS", OWN_PATHS)];
     for (list, names) in lists {
         let strangers = names.iter().filter(|name| packages.iter().all(|package| package.name != **name));
         found.extend(strangers.map(|name| format!("{name}: {list} names it, and there is no such crate; take it out")));
@@ -76,10 +76,14 @@ fn is_allowed(from: &str, to: &str, dev: bool) -> bool {
     }
     match from {
         // Faces translate for everybody, and one of them carries the command along.
-        "rankscope-python" => !FACES.contains(&to) || to == "rankscope",
-        "rankscope-capi" => !FACES.contains(&to),
+        "rankscope-python" => !(FACES.contains(&to) || VERBS.contains(&to)) || to == "rankscope",
+        "rankscope-capi" => !(FACES.contains(&to) || VERBS.contains(&to)),
         // It puts the crates together, so it may depend on all of them; nobody may depend on it.
         "rankscope" => !FACES.contains(&to) && to != "rankscope-testkit",
+        // So may its verbs, on nothing of each other's but what they stand on.
+        from if VERBS.contains(&from) => {
+            to == VERBS[0] || !(FACES.contains(&to) || VERBS.contains(&to) || to == "rankscope-testkit")
+        }
         _ => listed(EDGES),
     }
 }
@@ -298,6 +302,9 @@ const DEV_EDGES: &[Edge] = &[
 
 const FACES: [&str; 4] = ["rankscope", "rankscope-capi", "rankscope-python", "xtask"];
 
+/// The binary's command line: what verbs stand on, and those that are many and of one kind. The other verbs are in the binary itself.
+const VERBS: [&str; 3] = ["rankscope-cli", "rankscope-clock-cli", "rankscope-dispatch-cli"];
+
 /// Crates that take bytes, `now` and a seed, and touch nothing else. That is what makes them testable without a cluster. All but
 /// [`NATIVE`] also compile for a browser, which the stage `wasm` checks.
 pub(crate) const PURE: &[&str] = &[
@@ -345,8 +352,17 @@ pub(crate) const NATIVE: &[(&str, &str)] = &[
 ];
 
 /// Crates that are given paths by users. One function opens them.
-const OWN_PATHS: &[&str] =
-    &["rankscope", "rankscope-demo", "rankscope-launch", "rankscope-pipeline", "rankscope-python", "rankscope-run"];
+const OWN_PATHS: &[&str] = &[
+    "rankscope",
+    "rankscope-cli",
+    "rankscope-clock-cli",
+    "rankscope-demo",
+    "rankscope-dispatch-cli",
+    "rankscope-launch",
+    "rankscope-pipeline",
+    "rankscope-python",
+    "rankscope-run",
+];
 
 /// Crates whose point is the outside world.
 const IMPURE: &[&str] = &[

@@ -2,17 +2,17 @@
 
 mod from_traces;
 
-use crate::exit::ExitCode;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use rankscope_cli::ExitCode;
+use rankscope_cli::job::{Bar, ClockArgs, MemoryArgs, WindowArgs, request};
+use rankscope_cli::output::{self, Format};
 use rankscope_job::{ClockChoice, alignment};
 use rankscope_pipeline::{judged, run_directory};
 use rankscope_report::alignment_terminal;
 use rankscope_run::Outputs;
 
-use crate::job::{Bar, ClockArgs, MemoryArgs, WindowArgs, request};
-use crate::output::{self, Format};
 use crate::report::{TimelineArgs, say_written};
 
 /// Put every rank on one clock, with the source and error bound of each clock.

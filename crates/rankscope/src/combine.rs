@@ -10,13 +10,15 @@ mod inputs;
 mod metadata;
 mod print;
 
-use crate::exit::ExitCode;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::mpsc::{SyncSender, sync_channel};
 
 use anyhow::{Context, Result, anyhow, bail};
 use rankscope_align::combine::keep_original;
+use rankscope_cli::ExitCode;
+use rankscope_cli::job::ClockArgs;
+use rankscope_cli::output::{self, Format};
 use rankscope_collectives::CommPatterns;
 use rankscope_document::CombineDocument;
 use rankscope_formats::xspace::PlaneNames;
@@ -27,8 +29,6 @@ use rankscope_run::{InputFile, Outputs, folder_of};
 use rankscope_time::Rank;
 use rankscope_trace::Trace;
 
-use crate::job::ClockArgs;
-use crate::output::{self, Format};
 use crate::validate::BROKEN;
 use clocks::Clocks;
 use inputs::inputs;

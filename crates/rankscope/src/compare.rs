@@ -4,16 +4,16 @@ mod gate;
 mod history;
 mod written;
 
-use crate::exit::ExitCode;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use rankscope_cli::ExitCode;
+use rankscope_cli::job::{Bar, ClockArgs, request};
+use rankscope_cli::output::{self, Format};
 use rankscope_compare::{RunSpread, Settings, compare, gate as held_against};
 use rankscope_document::Convention;
 use rankscope_pipeline::{read_sides, sides as requested_sides};
 
-use crate::job::{Bar, ClockArgs, request};
-use crate::output::{self, Format};
 use crate::report::RulesArgs;
 
 /// Compare runs: what changed, by how much, how sure that is, and what it is made of.

@@ -1,18 +1,17 @@
 //! `rankscope convert`: between formats; the suffix decides.
 
-use crate::exit::ExitCode;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
+use rankscope_cli::ExitCode;
+use rankscope_cli::output;
 use rankscope_formats::perfetto::{RankView, Timeline};
 use rankscope_formats::{ArgsPolicy, Format, LeftOut, Scope, json, left_out, xspace};
 use rankscope_pipeline::{Reading, load_file};
 use rankscope_run::{file_name, refuse_same_file, write_encoded};
 use rankscope_time::ClockMap;
 use rankscope_trace::Trace;
-
-use crate::output;
 
 /// Convert a trace between Kineto JSON, XSpace and Perfetto.
 ///

@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
+use rankscope_cli::ExitCode;
+use rankscope_cli::ending::stop_awaited;
 use rankscope_counters::{Hz, record_node};
-
-use crate::ending::stop_awaited;
-use crate::exit::ExitCode;
 
 /// Sample the counters of this node into HOST.rkr in FOLDER until a signal ends it.
 #[derive(Debug, clap::Args)]

@@ -3,21 +3,21 @@
 
 mod terminal;
 
-use crate::called;
-use crate::ending::stop_switch;
-use crate::exit::ExitCode;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use rankscope_cli::ExitCode;
+use rankscope_cli::called;
+use rankscope_cli::ending::stop_switch;
+use rankscope_cli::job::{Bar, ClockArgs, request};
+use rankscope_cli::output::{self, Format};
 use rankscope_demo::{
     AlignedJob, AlignedRank, Because, Blamed, BoxedError, CollectiveSpan, Host, Product, RankTask, Request, Trained,
 };
 use rankscope_job::Job;
 use rankscope_pipeline::{HangSources, judged};
 
-use crate::job::{Bar, ClockArgs, request};
-use crate::output::{self, Format};
 use crate::report;
 
 /// Try it out: four ranks with skewed clocks on this machine, checked against the truth.

@@ -1,12 +1,11 @@
 //! `rankscope doctor`: its arguments, and what it prints. Translates; decides nothing.
 
 use anyhow::Result;
+use rankscope_cli::ExitCode;
+use rankscope_cli::output::{self, Format};
 use rankscope_doctor::{document, examine, look_at_devices};
 use rankscope_launch::Executable;
 use rankscope_report::doctor_terminal;
-
-use crate::exit::ExitCode;
-use crate::output::{self, Format};
 
 /// Say what this host has of all that rankscope can use, and what to do about the rest.
 ///

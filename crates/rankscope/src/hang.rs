@@ -6,15 +6,13 @@ use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 
 use anyhow::Result;
+use rankscope_cli::ExitCode;
+use rankscope_cli::ending::stop_switch;
+use rankscope_cli::job::Bar;
+use rankscope_cli::output::{self, Format};
 use rankscope_document::{HangDocument, HangKind};
 use rankscope_pipeline::{FirstJudged, Followed, HangSources, OfRank, follow_ras};
 use rankscope_report::hang_event_line;
-
-use crate::ending::stop_switch;
-
-use crate::exit::ExitCode;
-use crate::job::Bar;
-use crate::output::{self, Format};
 
 /// A rank is to blame, or several are.
 const NAMED: u8 = 3;

@@ -3,11 +3,7 @@
 //! Exit codes: 0 fine, 1 failed, 2 used wrongly, 3 a check said no, 4 an input changed meanwhile. Errors go to stderr as one paragraph; with `--format json`
 //! stdout holds one JSON document and nothing else.
 
-#[cfg(feature = "clock")]
-mod agent;
 mod align;
-mod called;
-mod clock;
 mod combine;
 mod compare;
 mod config;
@@ -16,22 +12,15 @@ mod convert;
 mod counters;
 #[cfg(feature = "clock")]
 mod demo;
-mod dispatch;
 mod dist;
 #[cfg(feature = "clock")]
 mod doctor;
-mod ending;
-mod exit;
 mod hang;
-mod job;
 mod map;
-mod memory;
 mod merge;
 mod open;
-mod output;
 mod pace;
 mod plan;
-mod progress;
 mod query;
 mod recover;
 mod report;
@@ -55,6 +44,7 @@ mod what_if;
 use std::ffi::OsString;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use rankscope_cli::{called, memory, output};
 
 /// One timeline for a distributed training job: every rank on one clock, and a straight answer to where the time goes.
 #[derive(Debug, Parser)]
@@ -78,7 +68,7 @@ enum Verb {
     #[cfg(feature = "clock")]
     Trigger(trigger::Args),
     #[cfg(feature = "clock")]
-    Agent(agent::Args),
+    Agent(rankscope_clock_cli::agent::Args),
     Report(report::Args),
     Plan(plan::Args),
     Map(map::Args),
@@ -104,12 +94,12 @@ enum Verb {
     Convert(convert::Args),
     Recover(recover::Args),
     Runs(runs::Args),
-    Clock(clock::Args),
-    Dispatch(dispatch::Args),
+    Clock(rankscope_clock_cli::Args),
+    Dispatch(rankscope_dispatch_cli::Args),
     Config(config::Args),
 }
 
-pub use exit::ExitCode;
+pub use rankscope_cli::ExitCode;
 #[cfg(feature = "clock")]
 pub use rankscope_launch::Executable;
 
@@ -139,7 +129,7 @@ pub fn command_line<W: Into<OsString>>(words: impl IntoIterator<Item = W>) -> Ex
         #[cfg(feature = "clock")]
         Verb::Trigger(args) => trigger::run(args),
         #[cfg(feature = "clock")]
-        Verb::Agent(args) => agent::run(args),
+        Verb::Agent(args) => rankscope_clock_cli::agent::run(args),
         Verb::Report(args) => report::run(args),
         Verb::Plan(args) => plan::run(args),
         Verb::Map(args) => map::run(args),
@@ -164,8 +154,8 @@ pub fn command_line<W: Into<OsString>>(words: impl IntoIterator<Item = W>) -> Ex
         Verb::Convert(args) => convert::run(args),
         Verb::Recover(args) => recover::run(args),
         Verb::Runs(args) => runs::run(args),
-        Verb::Clock(args) => clock::run(args),
-        Verb::Dispatch(args) => dispatch::run(args),
+        Verb::Clock(args) => rankscope_clock_cli::run(args),
+        Verb::Dispatch(args) => rankscope_dispatch_cli::run(args),
         Verb::Config(args) => config::run(args),
     };
     memory::say_what_was_not_bound();

@@ -4,6 +4,10 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Context, Result};
+use rankscope_cli::ExitCode;
+use rankscope_cli::ending;
+use rankscope_cli::output::{self, Format};
+use rankscope_cli::progress::ProgressArgs;
 use rankscope_formats::ArgsPolicy;
 use rankscope_pipeline::{
     MapRequest, MapSummary, Shard, TimelinesRequest, TimelinesSummary, freeze_again, frozen_plan, map_into, write_timelines,
@@ -11,11 +15,7 @@ use rankscope_pipeline::{
 use rankscope_run::absolute;
 use serde_json::json;
 
-use crate::ending;
-use crate::exit::ExitCode;
-use crate::output::{self, Format};
 use crate::plan::PartsArgs;
-use crate::progress::ProgressArgs;
 use crate::report::dataset::NO_PARQUET;
 
 /// Reduce each trace to a small part that is enough to report on the job.

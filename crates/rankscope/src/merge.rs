@@ -1,17 +1,17 @@
 //! `rankscope merge`: parts judged, as `report` judges the traces that they were made of.
 
-use crate::ending;
-use crate::exit::ExitCode;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use rankscope_cli::ExitCode;
+use rankscope_cli::ending;
+use rankscope_cli::job::{ClockArgs, MemoryArgs, WindowArgs, judging};
+use rankscope_cli::output::{self, Format};
+use rankscope_cli::progress::ProgressArgs;
 use rankscope_document::Document;
 use rankscope_job::{Cards, ChosenTables, Rules, TableChoice, select_tables};
 use rankscope_pipeline::{Drawn, Judged, Places, Progress, analysed, judged_parts, told, write_clocks, write_report};
 
-use crate::job::{ClockArgs, MemoryArgs, WindowArgs, judging};
-use crate::output::{self, Format};
-use crate::progress::ProgressArgs;
 use crate::report::dataset::NO_PARQUET;
 use crate::report::{ShownArgs, say};
 
@@ -64,12 +64,12 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
         (None, Format::Json) => None,
         (None, Format::Table) => Some(Places::beside(&PathBuf::from("rankscope-report"))),
     };
-    let mut judging = judging(args.partial, &args.clocks.measured, args.clocks.choice());
+    let mut judging = judging(args.partial, args.clocks.measured(), args.clocks.choice());
     judging.window = args.window.window;
     let tables = ChosenTables::of(&args.tables);
     let wanted = Rules::default().with_tables(!tables.of_ranks.is_empty());
     let (judged, document, written) = args.progress.told(|progress| {
-        let judged = judged_parts(&args.parts, &wanted, Cards::known(), args.clocks.measured.folder(), judging, progress)?;
+        let judged = judged_parts(&args.parts, &wanted, Cards::known(), args.clocks.measured().folder(), judging, progress)?;
         let drawn = Drawn { draws: args.parquet.is_some(), answers: true };
         let (judged, mut document) = analysed(judged, args.shown.shown(), drawn, &tables.of_job, progress)?;
         select_tables(&mut document, &tables.of_ranks, &tables.of_job);

@@ -1,15 +1,15 @@
 //! `rankscope open`: a run's page, or its timeline at what was found, in the browser.
 
-use crate::exit::ExitCode;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
+use rankscope_cli::ExitCode;
+use rankscope_cli::output;
 use rankscope_pipeline::{Patient, Visit};
 use rankscope_serve::Shelf;
 
-use crate::output;
 use crate::serve::{Place, ServedArgs, until_told};
 
 /// Open a run in the browser: its page, or its timeline at what was found.

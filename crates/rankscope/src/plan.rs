@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use rankscope_cli::ExitCode;
+use rankscope_cli::output::{self, Format};
 use rankscope_formats::{ArgsPolicy, Scope};
 use rankscope_job::{Cards, TableSet};
 use rankscope_pipeline::{Division, Frozen, Keep, MapRequest, Mapping, Reading, Shard, freeze};
 use rankscope_run::{SideFile, listed, read_side, side_bytes};
 use serde_json::json;
 
-use crate::exit::ExitCode;
-use crate::output::{self, Format};
 use crate::report::RulesArgs;
 
 /// Freeze what `rankscope map` is to map: the list of traces and the options.

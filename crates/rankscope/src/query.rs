@@ -6,10 +6,9 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
+use rankscope_cli::ExitCode;
+use rankscope_cli::output;
 use rankscope_run::{is_file, is_stored};
-
-use crate::exit::ExitCode;
-use crate::output;
 
 /// The engine's program, and the package that holds it.
 const ENGINE: &str = "rankscope-sql";
@@ -105,7 +104,7 @@ fn make(run: &Path, folder: &Path) -> Result<()> {
     use rankscope_formats::ArgsPolicy;
     use rankscope_pipeline::{DatasetRequest, ReportRequest, Reported, report};
 
-    use crate::job::{Bar, ClockArgs, MemoryArgs, request};
+    use rankscope_cli::job::{Bar, ClockArgs, MemoryArgs, request};
 
     let bar = Bar::default();
     let mut job = request(&[run.to_owned()], false, &ClockArgs::default());

@@ -1,17 +1,16 @@
 //! `rankscope recover`: what a process that died had recorded, as a trace.
 
-use crate::exit::ExitCode;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use rankscope_cli::ExitCode;
+use rankscope_cli::output::{self, Format, Lines};
 use rankscope_formats::Format as TraceFormat;
 use rankscope_formats::recording::export::{About, ThreadWritten, Written, kineto_json, perfetto};
 use rankscope_formats::recording::keys::NAMES_FULL;
 use rankscope_formats::recording::{Chunks, Cut, DropReason, Recording, Remark, packed};
 use rankscope_run::{file_name, open_live, recovered_path, refuse_same_file, write_encoded};
 use serde::Serialize;
-
-use crate::output::{self, Format, Lines};
 
 /// Recover what a process had recorded when it died.
 ///

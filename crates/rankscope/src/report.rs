@@ -6,12 +6,14 @@ pub(crate) mod named;
 mod snapshot;
 mod tables;
 
-use crate::exit::ExitCode;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::ValueEnum;
 use rankscope_analyze::ClassMode;
+use rankscope_cli::ExitCode;
+use rankscope_cli::job::{Bar, ClockArgs, MemoryArgs, WindowArgs, request};
+use rankscope_cli::output::{self, Format};
 use rankscope_document::Document;
 use rankscope_formats::ArgsPolicy;
 use rankscope_job::Rules;
@@ -20,8 +22,6 @@ use rankscope_report::Layout;
 use rankscope_run::is_stored;
 use rankscope_time::Rank;
 
-use crate::job::{Bar, ClockArgs, MemoryArgs, WindowArgs, request};
-use crate::output::{self, Format};
 use crate::report::named::Named;
 use crate::report::tables::TableArgs;
 

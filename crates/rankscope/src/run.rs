@@ -7,7 +7,6 @@ mod profiled;
 mod rocm;
 mod summary;
 
-use crate::exit::ExitCode;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -15,6 +14,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use rankscope_cli::ExitCode;
+use rankscope_cli::output::{self, Format};
+use rankscope_cli::settings::{SettingsArgs, settings};
 use rankscope_config::ClockSettings;
 use rankscope_counters::Hz;
 use rankscope_launch::{
@@ -22,8 +24,6 @@ use rankscope_launch::{
 };
 use rankscope_report::steers;
 
-use crate::config;
-use crate::output::{self, Format};
 use crate::watch::otlp_place;
 pub(crate) use job::JobArgs;
 pub(crate) use summary::ranks;
@@ -122,7 +122,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
 
 fn request(args: Args) -> Result<Request> {
     // What is wrong with the settings is the agents' to say.
-    let settings = config::settings(config::From::default())?;
+    let settings = settings(SettingsArgs::default())?;
     let environment = environment(&args)?;
     let watches = args.watch || args.on_alarm.is_some() || args.ring.is_some() || args.metrics_otlp.is_some();
     Ok(Request {

@@ -2,19 +2,19 @@
 
 mod print;
 
-use crate::exit::ExitCode;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
+use rankscope_cli::ExitCode;
+use rankscope_cli::output::{self, Format};
+use rankscope_cli::settings::{SettingsArgs, settings};
 use rankscope_config::ClockSettings;
 use rankscope_launch::{ExitClass, Intent, SweepError, SweepObserver, SweepRequest, Swept};
 use rankscope_sweep::{Asked, Case, Definition, Error, Options, Order, Preset, Variable, compare_command};
 
-use crate::config;
-use crate::output::{self, Format};
 use crate::run::JobArgs;
 use print::Printer;
 
@@ -172,7 +172,7 @@ fn definition(args: &Args, here: String) -> std::result::Result<Definition, Erro
 
 fn request(args: &Args, folder: PathBuf, intent: Intent) -> Result<SweepRequest> {
     // What is wrong with the settings is the agents' to say.
-    let settings = config::settings(config::From::default())?;
+    let settings = settings(SettingsArgs::default())?;
     Ok(SweepRequest {
         folder,
         intent,

@@ -10,12 +10,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use rankscope_cli::ExitCode;
+use rankscope_cli::output::{self, Format};
 use rankscope_document::LiveDocument;
 use rankscope_pipeline::{LiveJob, has_ended, live};
 use rankscope_top::{Asked, Paint, Top};
 
-use crate::exit::ExitCode;
-use crate::output::{self, Format};
 use crate::pace::Pace;
 use terminal::Screen;
 

@@ -6,6 +6,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::ValueEnum;
+use rankscope_cli::ExitCode;
+use rankscope_cli::ending::stop_switch;
+use rankscope_cli::output::{self, Format};
 use rankscope_document::{Document, NoteLevel};
 use rankscope_launch::{
     AllKept, Detail, Incident, IncidentRequest, ProfiledTogether, TogetherRequest, TriggerProgress, TriggerRequest, Triggered,
@@ -14,9 +17,6 @@ use rankscope_launch::{
 use rankscope_run::KeptLast;
 use serde_json::json;
 
-use crate::ending::stop_switch;
-use crate::exit::ExitCode;
-use crate::output::{self, Format};
 use crate::report;
 use crate::run::ranks;
 

@@ -12,13 +12,13 @@ use std::thread;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use anyhow::Result;
+use rankscope_cli::ExitCode;
+use rankscope_cli::ending::stop_switch;
+use rankscope_cli::output::{self, Format};
 use rankscope_document::LiveAlarm;
 use rankscope_pipeline::{AlarmLog, LiveJob};
 use rankscope_report::{LiveCounts, alarm_line};
 
-use crate::ending::stop_switch;
-use crate::exit::ExitCode;
-use crate::output::{self, Format};
 use crate::pace::{PAUSE_MAX, Pace};
 use exec::Hook;
 use metrics::Metrics;

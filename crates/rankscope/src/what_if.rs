@@ -1,16 +1,16 @@
 //! `rankscope what-if`: what a step would take if something were different. Translates; decides nothing.
 
-use crate::exit::ExitCode;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use rankscope_cli::ExitCode;
+use rankscope_cli::job::{Bar, ClockArgs, WindowArgs, request};
+use rankscope_cli::output::{self, Format};
 use rankscope_formats::Scope;
 use rankscope_job::{Changes, WhatIfError, what_if};
 use rankscope_pipeline::judged;
 use rankscope_report::what_if_terminal;
 
-use crate::job::{Bar, ClockArgs, WindowArgs, request};
-use crate::output::{self, Format};
 use crate::report::RulesArgs;
 
 /// What would a step take if a rank, an operator, a collective or a link were faster?

@@ -9,17 +9,16 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use rankscope_align::combine::{NodeOffsets, PlacedBy, PlacedTrace, offsets_by_node};
 use rankscope_align::{Method, RankMap, settle_tracers};
+use rankscope_cli::job::{Bar, request_by};
 use rankscope_clock::files::read_snapshots;
 use rankscope_formats::{Scope, snapshot_pairs};
 use rankscope_job::{ClockChoice, Evidence};
-use rankscope_pipeline::{Judged, SideReadings, device_clocks, judged_files};
+use rankscope_pipeline::{Judged, SideReadings, device_clocks, judged_files, offsets};
 use rankscope_run::{SideFile, read_side};
 use rankscope_trace::{ClockScope, Trace, TracerClock};
 
 use super::Args;
 use super::inputs::Inputs;
-use crate::clock::read;
-use crate::job::{Bar, request_by};
 
 /// How traces are put on one clock.
 #[derive(Debug)]
@@ -120,9 +119,9 @@ fn by_offsets(path: &Path, args: &Args, found: &Inputs) -> Result<Clocks> {
     if !args.snapshots.is_empty() && args.snapshots.len() != found.files.len() {
         bail!("{} files of snapshots for {} traces; give one for each", args.snapshots.len(), found.files.len());
     }
-    let (file, notes) = read::offsets(&[path.to_owned()])?;
-    let mut notes: Vec<String> = notes.into_iter().map(|note| note.text).collect();
-    let (mut nodes, refused) = offsets_by_node(&file);
+    let read = offsets(&[path.to_owned()])?;
+    let mut notes: Vec<String> = read.oddities.iter().map(ToString::to_string).collect();
+    let (mut nodes, refused) = offsets_by_node(&read.offsets);
     for (node, error) in refused {
         notes.push(format!("the offsets of node {node} do not form a valid clock: {error}"));
     }
@@ -143,7 +142,7 @@ fn snapshots(path: &Path) -> Result<Vec<TracerClock>> {
 }
 
 fn by_job(args: &Args, found: &Inputs, choice: ClockChoice) -> Result<Clocks> {
-    let mut request = request_by(&found.paths, args.partial, &args.clocks.measured, choice);
+    let mut request = request_by(&found.paths, args.partial, args.clocks.measured(), choice);
     request.mapping.reading.scope = Scope::Device;
     request.judging.one_file_a_rank = true;
     let Judged { job, readings, .. } = judged_files(&request, &found.files, &Bar::default())?;

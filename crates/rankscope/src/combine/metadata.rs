@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use rankscope_cli::output::Lines;
 use rankscope_document::{CombineDocument, NumberedBy};
 
 use super::clocks::Clocks;
-use crate::output::Lines;
 use crate::validate;
 
 /// Layout version of the document.

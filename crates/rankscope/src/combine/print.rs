@@ -1,12 +1,12 @@
 //! Events as text, for whoever wants to look at them without a viewer.
 
 use anyhow::Result;
+use rankscope_cli::output;
 use rankscope_collectives::{CommPatterns, extract};
 use rankscope_time::Rank;
 use rankscope_trace::Trace;
 
 use super::Args;
-use crate::output;
 
 /// Text is handed to the terminal in pieces of this size.
 const PIECE_BYTES: usize = 1 << 20;

@@ -1,19 +1,19 @@
 //! The options of a gate: where its policy is, what is written for a CI, and how the process ends.
 
-use crate::called;
-use crate::exit::ExitCode;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use rankscope_cli::ExitCode;
+use rankscope_cli::called;
+use rankscope_cli::output;
 use rankscope_compare::{Policy, Settings, Side, draft};
 use rankscope_document::{CompareDocument, OnInconclusive};
 use rankscope_run::{SideFile, read_side_text};
 
 use super::written::write_text;
-use crate::output;
 
 /// What a gate is told.
 #[derive(Debug, clap::Args)]

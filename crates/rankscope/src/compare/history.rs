@@ -1,16 +1,16 @@
 //! `rankscope compare --history`: a folder of runs followed over time, or what its runs tell a comparison about their spread.
 
-use crate::exit::ExitCode;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use rankscope_cli::ExitCode;
+use rankscope_cli::job::Bar;
+use rankscope_cli::output::{self, Format};
 use rankscope_compare::{RunSpread, Settings, history, run_spreads as spreads_of};
 use rankscope_pipeline::{PastRuns, Request, beside_history, read_history};
 
 use super::written::write_text;
-use crate::job::Bar;
-use crate::output::{self, Format};
 
 /// What is asked of a history.
 #[derive(Debug, clap::Args)]

@@ -1,11 +1,11 @@
 //! `rankscope dist k8s`: an indexed Job that maps, and one after it that merges.
 
 use anyhow::Result;
+use rankscope_cli::ExitCode;
+use rankscope_cli::output;
 use rankscope_dist::{JobName, Pods, kubernetes};
 
 use super::TaskArgs;
-use crate::exit::ExitCode;
-use crate::output;
 
 /// Map by an indexed Job of Kubernetes, and merge by a second Job.
 ///

@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Subcommand;
+use rankscope_cli::ExitCode;
+use rankscope_cli::{called, output};
 use rankscope_config::size_by_letter;
 use rankscope_dist::Tasks;
 use rankscope_pipeline::{Division, Frozen, Shard, freeze, frozen_plan};
 use rankscope_run::{absolute, is_stored};
 
-use crate::exit::ExitCode;
 use crate::plan::PartsArgs;
-use crate::{called, output};
 
 /// Map and merge on a cluster, by the engine it runs: Slurm, Kubernetes or Ray.
 ///

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result};
+use rankscope_cli::ExitCode;
+use rankscope_cli::output;
+use rankscope_cli::progress::ProgressArgs;
 use rankscope_dist::{Ray, ray};
 
 use super::TaskArgs;
-use crate::exit::ExitCode;
-use crate::output;
-use crate::progress::ProgressArgs;
 
 /// Map on a Ray cluster, and merge here at the end.
 ///

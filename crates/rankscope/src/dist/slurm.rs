@@ -4,11 +4,11 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
+use rankscope_cli::ExitCode;
+use rankscope_cli::output;
 use rankscope_dist::{Slurm, slurm};
 
 use super::TaskArgs;
-use crate::exit::ExitCode;
-use crate::output;
 
 /// Map by an array job of Slurm, and merge by a job that waits for it.
 ///

@@ -48,7 +48,7 @@ impl DatasetArgs {
         let request = rankscope_pipeline::DatasetRequest { folder, arguments: self.parquet_args };
         let written = judged.write_dataset(&request, document, progress)?;
         if judged.parts.is_some() {
-            crate::output::remark(
+            rankscope_cli::output::remark(
                 "events are not in the dataset: parts hold no events. `rankscope merge --parquet` and then `rankscope map --dataset` write them",
             );
         }

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use rankscope_cli::output::{self, Format};
 use rankscope_document::Document;
 use rankscope_pipeline::Judged;
 
 use super::named::Named;
 use super::{say, say_written};
 use crate::compare::write_text;
-use crate::output::{self, Format};
 
 /// Where the Markdown goes.
 #[derive(Clone, Copy, Debug)]

@@ -1,13 +1,13 @@
 //! `rankscope report memory SNAPSHOT.pickle`: what torch's memory allocator wrote about itself.
 
-use crate::exit::ExitCode;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use rankscope_cli::ExitCode;
+use rankscope_cli::output::{self, Format};
 use rankscope_job::{AnyTable, Table, memory_snapshot};
 use rankscope_run::{SideFile, read_side};
 
-use crate::output::{self, Format};
 use crate::report::named::Named;
 
 /// Rows printed of each list.

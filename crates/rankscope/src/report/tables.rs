@@ -1,18 +1,18 @@
 //! `rankscope report --tables`, and one table on the terminal or for a spreadsheet: `rankscope report TABLE TRACES`.
 
-use crate::exit::ExitCode;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use rankscope_align::CsvText;
+use rankscope_cli::ExitCode;
+use rankscope_cli::output::{self, Format};
 use rankscope_document::Document;
 use rankscope_job::{AnyTable, Cards, ChosenTables, Table, TableChoice};
 use rankscope_report::{Lack, TableView};
 use rankscope_run::{SideFile, read_side_text};
 use serde_json::{Map, Value};
 
-use crate::output::{self, Format};
 use crate::report::named::Named;
 
 /// Which tables are made, and what is printed of one.

@@ -1,6 +1,7 @@
 //! What is said at the end of a run: why it failed, where it lies, what is missing, and what the report found, in this order and
 //! in short.
 
+use rankscope_cli::output::{self, Format};
 use rankscope_job::list;
 use rankscope_launch::{Caution, Left, Outcome, Reported, Summary};
 use rankscope_run::{Exit, FirstFailure};
@@ -8,7 +9,6 @@ use rankscope_time::Rank;
 use serde_json::{Value, json};
 
 use super::profiled;
-use crate::output::{self, Format};
 
 /// The rest is in the report.
 const FINDINGS_MAX: usize = 5;

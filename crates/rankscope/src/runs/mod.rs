@@ -3,14 +3,13 @@
 mod prune;
 mod show;
 
-use crate::exit::ExitCode;
 use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::Result;
 use clap::Subcommand;
-
-use crate::output::Format;
+use rankscope_cli::ExitCode;
+use rankscope_cli::output::Format;
 
 /// List, show, check and prune run directories.
 #[derive(Debug, clap::Args)]

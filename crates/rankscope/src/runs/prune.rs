@@ -1,18 +1,18 @@
 //! `rankscope runs prune`: says which runs would go and why; with `--execute` they do.
 
-use crate::exit::ExitCode;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::ArgGroup;
+use rankscope_cli::ExitCode;
+use rankscope_cli::output::{self, Format};
 use rankscope_config::size;
 use rankscope_report::{bytes, columns};
 use rankscope_run::{Pruned, RetentionPlan, RetentionRules, Runs, now_unix_ns, plan, runs_in};
 use serde_json::json;
 
 use super::moment;
-use crate::output::{self, Format};
 
 /// List which runs in a folder can be pruned, and why; delete them with --execute.
 ///

@@ -1,15 +1,15 @@
 //! What runs are: the list, one of them, and whether it is whole.
 
-use crate::exit::ExitCode;
 use std::path::Path;
 
 use anyhow::Result;
+use rankscope_cli::ExitCode;
+use rankscope_cli::output::{self, Format, Lines};
 use rankscope_report::{bytes, columns, duration};
 use rankscope_run::{Attempt, FileCheck, RunDirectory, runs_in};
 use serde_json::{Value, json};
 
 use super::moment;
-use crate::output::{self, Format, Lines};
 
 pub(super) fn list(parent: &Path, format: Format) -> Result<ExitCode> {
     let found = runs_in(parent)?;

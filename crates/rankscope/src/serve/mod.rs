@@ -3,14 +3,14 @@
 mod listen;
 mod place;
 
-use crate::exit::ExitCode;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use rankscope_cli::ExitCode;
+use rankscope_cli::output;
 use rankscope_pipeline::RunShelf;
 use rankscope_serve::Site;
 
-use crate::output;
 pub(crate) use listen::{head, send};
 pub(crate) use place::Place;
 

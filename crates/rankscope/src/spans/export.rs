@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use rankscope_analyze::spans::{By, Selection, SpansOf, Stacks, counts};
+use rankscope_cli::output;
 use rankscope_pipeline::{ReadSpans, title};
 use rankscope_profile::{folded, otlp, pprof, speedscope};
 use rankscope_run::{refuse_same_file, write_encoded};
-
-use crate::output;
 
 /// What to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

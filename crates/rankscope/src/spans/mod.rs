@@ -3,20 +3,20 @@
 mod csv;
 mod export;
 
-use crate::exit::ExitCode;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use rankscope_analyze::spans::{By, Order, Selection, SpanTable};
+use rankscope_cli::ExitCode;
+use rankscope_cli::job::Bar;
+use rankscope_cli::output;
 use rankscope_document::{SpansBy, SpansSort};
 use rankscope_formats::ArgsPolicy;
 use rankscope_pipeline::{ReadSpans, spans_document, title};
 use rankscope_report::spans_terminal;
 use regex_lite::Regex;
 
-use crate::job::Bar;
-use crate::output;
 use export::{Export, Flame};
 
 /// Where the time of any program goes: spans by name, with count, total, self and p99.

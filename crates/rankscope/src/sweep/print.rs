@@ -4,11 +4,10 @@
 use std::ffi::OsString;
 
 use anyhow::Result;
+use rankscope_cli::output::{self, Format, Lines};
 use rankscope_launch::{Begins, Notice, Plan, SweepNotice, SweepObserver, Swept};
 use rankscope_sweep::{Configuration, Order, Run, RunState, compare_command};
 use serde_json::{Value, json};
-
-use crate::output::{self, Format, Lines};
 
 /// The plan as an answer.
 pub(super) fn dry_run(plan: &Plan, format: Format) -> Result<()> {

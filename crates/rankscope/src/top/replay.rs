@@ -3,14 +3,14 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use rankscope_cli::ExitCode;
+use rankscope_cli::job::Bar;
+use rankscope_cli::output;
 use rankscope_pipeline::Replay;
 use rankscope_top::{Asked, Paint, Top};
 
 use super::terminal::Screen;
 use super::{Args, has_screen, show};
-use crate::exit::ExitCode;
-use crate::job::Bar;
-use crate::output;
 
 /// How slow and how fast it may be played, beside the run.
 const SLOWEST: f64 = 1.0 / 64.0;

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use rankscope_cli::ending::stop_switch;
 use rankscope_top::{Asked, Input, Key, Top};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
@@ -18,8 +19,6 @@ use ratatui::crossterm::event::{
 };
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
-
-use crate::ending::stop_switch;
 
 /// How soon a signal is heard.
 const HEARD_WITHIN: Duration = Duration::from_millis(100);

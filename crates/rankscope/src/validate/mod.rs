@@ -2,7 +2,6 @@
 
 mod table;
 
-use crate::exit::ExitCode;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -10,14 +9,15 @@ use anyhow::Result;
 use clap::ValueEnum;
 use rankscope_align::validate::write_csv;
 use rankscope_analyze::ClassMode;
+use rankscope_cli::ExitCode;
+use rankscope_cli::job::{Bar, MeasuredArgs, request_by};
+use rankscope_cli::output::{self, Format};
 use rankscope_job::{ClockChoice, Evidence, Rules, Validated, validation_document};
 use rankscope_pipeline::{beside_validation, clock_folder, judged};
 use rankscope_report::validation_html;
 use rankscope_run::write_file;
 
 pub(crate) use self::table::text;
-use crate::job::{Bar, MeasuredArgs, request_by};
-use crate::output::{self, Format};
 
 /// Check traces for impossible or lost events: causality, torch's rules, nesting, flows.
 ///

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use rankscope_cli::output;
 use rankscope_document::{Rule, RuleFinding, ValidationDocument};
 use rankscope_report::{columns, paragraph, validation_sentences};
 
-use crate::output;
 use rankscope_job::time;
 
 /// Findings shown of each rule; the JSON has more.

@@ -4,10 +4,9 @@ use std::io::Write as _;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rankscope_cli::output;
 use rankscope_document::LiveAlarm;
 use rankscope_report::alarm_line;
-
-use crate::output;
 
 /// Commands at once.
 const RUNNING_MAX: usize = 4;

@@ -8,11 +8,11 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use rankscope_cli::output;
 use rankscope_document::LiveDocument;
 use rankscope_report::{LiveCounts, live_metrics};
 use rankscope_serve::{Method, Refusal, Request, Response};
 
-use crate::output;
 use crate::serve::{head, send};
 
 /// One client is answered at a time: none has longer.

@@ -4,12 +4,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
+use rankscope_cli::output;
 use rankscope_document::LiveDocument;
 use rankscope_otlp::{Exporter, Look, Resource, Target};
 use rankscope_report::{LiveCounts, live_figures};
 use rankscope_run::{RunDirectory, host};
-
-use crate::output;
 
 /// For what waits when the job is over. Whoever ends a watcher gives it little more.
 const LAST: Duration = Duration::from_secs(2);

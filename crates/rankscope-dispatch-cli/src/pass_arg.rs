@@ -1,0 +1,21 @@
+//! A pass of a layer, as one is named on the command line.
+
+use rankscope_dispatch::Pass;
+
+/// Which pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum PassArg {
+    /// Queries, keys and values out, outputs back
+    Forward,
+    /// Queries, outputs, their gradients, keys and values out, gradients back
+    Backward,
+}
+
+impl From<PassArg> for Pass {
+    fn from(pass: PassArg) -> Self {
+        match pass {
+            PassArg::Forward => Self::Forward,
+            PassArg::Backward => Self::Backward,
+        }
+    }
+}
