@@ -62,6 +62,19 @@ pub struct RankClock {
     pub bound_hi_ns: Option<i64>,
 }
 
+impl RankClock {
+    /// How far the estimate is from the truth.
+    pub fn error_ns(&self) -> i64 {
+        self.estimated_offset_ns - self.true_offset_ns
+    }
+
+    /// What is guaranteed, from the estimate: from its first number to its second. None where nothing is.
+    pub fn guaranteed_ns(&self) -> Option<(i64, i64)> {
+        let (lo_ns, hi_ns) = self.bound_lo_ns.zip(self.bound_hi_ns)?;
+        Some((lo_ns - self.estimated_offset_ns, hi_ns - self.estimated_offset_ns))
+    }
+}
+
 /// How far stamps are from the truth as recorded, aligned, and at most by what is guaranteed.
 #[derive(Debug, Serialize)]
 pub struct EventErrors {

@@ -2,18 +2,21 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use rankscope_cli::ExitCode;
+use rankscope_cli::job::{Bar, MeasuredArgs, request_by};
 use rankscope_cli::output::{self, Format};
 use rankscope_dispatch::network::calibrate::{Calibrated, Errors, Operation, Samples, read};
 use rankscope_dispatch::network::{Level, Network};
+use rankscope_job::{ClockChoice, Job};
+use rankscope_pipeline::judged;
 use rankscope_plan_files::{calibrated, network};
 use rankscope_report::{bytes, columns, duration};
 use rankscope_run::{SideFile, read_side, write_file};
 
-use super::{calibrate_trace, paths};
+use crate::paths;
 
 /// Fit a network's costs to nccl-tests or OSU output
 ///
@@ -101,12 +104,19 @@ pub(crate) fn calibrated(
     }
     for run in runs {
         let name = run.display().to_string();
-        let measured = calibrate_trace::samples(run).with_context(|| name.clone())?;
+        let measured = rankscope_plan_traces::samples(&job_of(run)?).with_context(|| name.clone())?;
         samples.extend(measured.into_iter().map(|measured| (name.clone(), measured)));
     }
     let measured: Vec<&Samples> = samples.iter().map(|(_, samples)| samples).collect();
     let calibrated = Calibrated::fit(&measured, reading.level.map(Level::from), onto)?;
     Ok((samples, calibrated))
+}
+
+/// The job whose run is at `path`, each rank on its own clock.
+fn job_of(path: &Path) -> Result<Job> {
+    let mut request = request_by(&[path.to_owned()], true, &MeasuredArgs::default(), ClockChoice::AsRecorded);
+    request.judging.one_file_a_rank = true;
+    Ok(judged(&request, &Bar::default()).with_context(|| path.display().to_string())?.job)
 }
 
 impl From<LevelArg> for Level {

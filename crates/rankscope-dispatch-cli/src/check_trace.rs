@@ -1,20 +1,17 @@
 //! `rankscope dispatch check --trace RUN PLAN`: what a job's all-to-alls took, beside what the plan says.
-//!
-//! Counts come from the plan, because profilers cut long lists of splits; what a trace does tell must agree with them. The
-//! exchanges of a layer repeat over layers and steps, so every recorded all-to-all is tried against all four, by its counts first
-//! and by their order where several fit.
 
-mod document;
-mod exchanges;
 mod print;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use rankscope_cli::ExitCode;
 use rankscope_cli::job::{Bar, ClockArgs, MemoryArgs, request};
 use rankscope_cli::output::{self, Format};
 use rankscope_pipeline::judged;
+use rankscope_plan_traces::{document, exchanges};
+use rankscope_trace::Trace;
 
 use super::calibrate::Reading;
 use super::paths;
@@ -52,10 +49,11 @@ pub(crate) fn run(plan: &Path, run: &Path, args: &TraceArgs, format: Format) -> 
     request.mapping.keep = MemoryArgs::default().keep();
     let judged = judged(&request, &Bar::default())?;
     let job = &judged.job;
-    let met = exchanges::meet(&judged, &predicted, &known.network.topology, args.others)
+    let traces: Vec<Arc<Trace>> = (0..job.ranks.len()).map(|index| judged.trace(index)).collect::<Result<_, _>>()?;
+    let met = exchanges(job, &traces, &predicted, &known.network.topology, args.others)
         .with_context(|| format!("{} against {}", run.display(), plan.display()))?;
     output::answer(&match format {
-        Format::Json => document::json(&met, &predicted, &known, job),
+        Format::Json => document(&met, &predicted, &known, job).to_string(),
         Format::Table => print::drawn(&met, &predicted, &known, job),
     })?;
     Ok(if met.contradicted() { ExitCode::from(CONTRADICTED) } else { ExitCode::SUCCESS })

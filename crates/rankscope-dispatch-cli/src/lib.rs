@@ -2,7 +2,6 @@
 //! `rankscope-dispatch`.
 
 mod calibrate;
-mod calibrate_trace;
 mod case_files;
 mod check;
 mod check_trace;

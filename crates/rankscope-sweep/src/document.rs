@@ -81,6 +81,14 @@ pub struct Run {
     pub earlier: Vec<Earlier>,
 }
 
+impl Run {
+    /// How long its job took, in milliseconds; none while it has not ended.
+    pub fn took_ms(&self) -> Option<i64> {
+        let (started_ns, ended_ns) = self.started_unix_ns.zip(self.ended_unix_ns)?;
+        Some(ended_ns.saturating_sub(started_ns) / 1_000_000)
+    }
+}
+
 /// A run that was run again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]

@@ -7,9 +7,8 @@ use rankscope_dispatch::network::PredictedExchange;
 use rankscope_dispatch::network::measured::Comparison;
 use rankscope_job::Job;
 use rankscope_plan_files::network::Known;
+use rankscope_plan_traces::{Met, MetExchange};
 use rankscope_report::{bytes, columns, duration};
-
-use super::exchanges::{Met, MetExchange};
 
 /// Rows of a table for people; the JSON has all.
 const ROWS_SHOWN: usize = 12;

@@ -12,17 +12,14 @@ pub(super) fn draw(demo: &DemoDocument, style: Style) -> String {
 
 fn clocks(demo: &DemoDocument, style: Style) -> String {
     let row = |rank: &RankClock| {
-        let within = match (rank.bound_lo_ns, rank.bound_hi_ns) {
-            (Some(lo), Some(hi)) => {
-                format!("{} .. {}", signed(lo - rank.estimated_offset_ns), signed(hi - rank.estimated_offset_ns))
-            }
-            _ => "nothing".to_owned(),
-        };
+        let within = rank
+            .guaranteed_ns()
+            .map_or_else(|| "nothing".to_owned(), |(lo_ns, hi_ns)| format!("{} .. {}", signed(lo_ns), signed(hi_ns)));
         vec![
             rank.rank.to_string(),
             signed(rank.true_offset_ns),
             signed(rank.estimated_offset_ns),
-            signed(rank.estimated_offset_ns - rank.true_offset_ns),
+            signed(rank.error_ns()),
             within,
             ppm(rank.true_drift_ppb),
             ppm(rank.estimated_drift_ppb),

@@ -93,8 +93,7 @@ impl SweepObserver for Printer {
     }
 
     fn ended(&self, run: &Run) {
-        let took_ms = run.started_unix_ns.zip(run.ended_unix_ns).map(|(start, end)| end.saturating_sub(start) / 1_000_000);
-        let took = took_ms.map_or_else(String::new, |ms| match ms {
+        let took = run.took_ms().map_or_else(String::new, |ms| match ms {
             ..1_000 => format!(" after {ms} ms"),
             ms => format!(" after {}.{} s", ms / 1_000, ms % 1_000 / 100),
         });

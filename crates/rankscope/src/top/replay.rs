@@ -74,8 +74,7 @@ impl Player {
 
     /// How long this step is shown.
     fn gap(&self) -> Duration {
-        let ns = self.replay.ended_ns(self.place + 1).saturating_sub(self.replay.ended_ns(self.place)).max(0);
-        Duration::from_nanos(ns as u64).div_f64(self.speed)
+        self.replay.next_step_takes(self.place).div_f64(self.speed)
     }
 
     /// Shows the next step, or the last of several that are due by now. Returns when it was due.

@@ -7,6 +7,7 @@
 mod recorded;
 
 use std::path::Path;
+use std::time::Duration;
 
 use rankscope_document::{LiveAlarm, LiveDocument, LiveReplay};
 use rankscope_formats::{ArgsPolicy, Scope};
@@ -72,9 +73,10 @@ impl Replay {
         self.recorded.steps.len()
     }
 
-    /// When the step at `place` ended, on the job's clock.
-    pub fn ended_ns(&self, place: usize) -> i64 {
-        self.recorded.steps[place.min(self.steps() - 1)].ended_ns
+    /// How long the step after that at `place` took: from end to end, on the job's clock.
+    pub fn next_step_takes(&self, place: usize) -> Duration {
+        let ended_ns = |place: usize| self.recorded.steps[place.min(self.steps() - 1)].ended_ns;
+        Duration::from_nanos(u64::try_from(ended_ns(place + 1).saturating_sub(ended_ns(place))).unwrap_or(0))
     }
 
     /// The job at the end of the step at `place`, or of the last.

@@ -4,28 +4,26 @@
 //! is in it. Collectives of one sort and size are one row, their median.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use anyhow::{Result, bail};
-use rankscope_cli::job::{Bar, MeasuredArgs, request_by};
 use rankscope_collectives::{Instance, Kind};
 use rankscope_dispatch::network::calibrate::{Operation, Samples};
-use rankscope_job::{ClockChoice, Job};
-use rankscope_pipeline::judged;
+use rankscope_job::Job;
 use rankscope_time::Span;
 
-/// What was measured in the run at `path`, by operation and number of ranks.
-pub(crate) fn samples(path: &Path) -> Result<Vec<Samples>> {
-    let mut request = request_by(&[path.to_owned()], true, &MeasuredArgs::default(), ClockChoice::AsRecorded);
-    request.judging.one_file_a_rank = true;
-    let job = judged(&request, &Bar::default())?.job;
+use crate::NothingMeasured;
+
+/// What was measured in `job`, by operation and number of ranks.
+///
+/// # Errors
+/// Where no collective was found on every rank with its size.
+pub fn samples(job: &Job) -> Result<Vec<Samples>, NothingMeasured> {
     let mut stays: BTreeMap<(u32, &str, u64), (Operation, Vec<i64>)> = BTreeMap::new();
     for instance in job.matched.instances.iter().filter(|instance| instance.complete) {
-        if let Some((operation, ranks, bytes, stay_ns)) = measured(&job, instance) {
+        if let Some((operation, ranks, bytes, stay_ns)) = measured(job, instance) {
             stays.entry((ranks, operation.as_str(), bytes)).or_insert_with(|| (operation, Vec::new())).1.push(stay_ns);
         }
     }
-    let hosts = hosts(&job);
+    let hosts = hosts(job);
     let mut found: Vec<Samples> = Vec::new();
     for (place, ((ranks, _, bytes), (operation, mut times))) in stays.into_iter().enumerate() {
         times.sort_unstable();
@@ -36,7 +34,7 @@ pub(crate) fn samples(path: &Path) -> Result<Vec<Samples>> {
         }
     }
     match found.is_empty() {
-        true => bail!("no collective of this run was found on every rank with its size"),
+        true => Err(NothingMeasured),
         false => Ok(found),
     }
 }

@@ -1,4 +1,4 @@
-//! What `dispatch check --trace --format json` prints.
+//! What was found, as a document.
 
 use rankscope_dispatch::network::PredictedExchange;
 use rankscope_dispatch::network::measured::Comparison;
@@ -6,9 +6,10 @@ use rankscope_job::Job;
 use rankscope_plan_files::network::Known;
 use serde_json::{Value, json};
 
-use super::exchanges::{Met, MetExchange};
+use crate::{Met, MetExchange};
 
-pub(super) fn json(met: &Met, plan: &[PredictedExchange], known: &Known, job: &Job) -> String {
+/// What `met` says of `plan` on the network `known`: one entry an exchange that was seen, with its ranks and links. Times are in nanoseconds.
+pub fn document(met: &Met, plan: &[PredictedExchange], known: &Known, job: &Job) -> Value {
     json!({
         "schema": 1,
         "network": {"name": known.name, "source": known.source},
@@ -19,7 +20,6 @@ pub(super) fn json(met: &Met, plan: &[PredictedExchange], known: &Known, job: &J
         "incomplete": met.incomplete,
         "exchanges": met.exchanges.iter().map(|one| exchange(one, plan)).collect::<Vec<_>>(),
     })
-    .to_string()
 }
 
 fn exchange(one: &MetExchange, plan: &[PredictedExchange]) -> Value {

@@ -1,41 +1,49 @@
 //! Which recorded all-to-all is which exchange of the plan.
+//!
+//! Counts come from the plan, because profilers cut long lists of splits; what a trace does tell must agree with them. The
+//! exchanges of a layer repeat over layers and steps, so every recorded all-to-all is tried against all four, by its counts first
+//! and by their order where several fit.
 
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
 use rankscope_collectives::{CollectiveStay, Instance, Kind, element_bytes};
 use rankscope_dispatch::network::measured::{Comparison, Contradiction, Recorded, Splits, Stay, compare, contradictions};
 use rankscope_dispatch::network::{PredictedExchange, Topology};
 use rankscope_job::Job;
-use rankscope_pipeline::Judged;
 use rankscope_time::{Instant, Rank, Span};
 use rankscope_trace::{CollectiveArgs, StrId, Trace};
 
+use crate::ExchangesError;
+
 /// All that was found.
 #[derive(Debug)]
-pub(super) struct Met {
+#[non_exhaustive]
+pub struct Met {
     /// In order of time.
-    pub(super) exchanges: Vec<MetExchange>,
+    pub exchanges: Vec<MetExchange>,
     /// All-to-alls of so many ranks that fit no exchange and were said to be another's.
-    pub(super) others: usize,
+    pub others: usize,
     /// All-to-alls that only some ranks have.
-    pub(super) incomplete: usize,
+    pub incomplete: usize,
 }
 
 /// One recorded all-to-all.
 #[derive(Debug)]
-pub(super) struct MetExchange {
+#[non_exhaustive]
+pub struct MetExchange {
     /// Index among the plan's exchanges.
-    pub(super) which: usize,
-    pub(super) comparison: Comparison,
+    pub which: usize,
+    /// What it took beside what was predicted.
+    pub comparison: Comparison,
     /// Where the trace says otherwise. Then `which` is the one that fits best.
-    pub(super) contradictions: Vec<Contradiction>,
+    pub contradictions: Vec<Contradiction>,
     /// Ranks of which bytes are recorded.
-    pub(super) counted_ranks: usize,
+    pub counted_ranks: usize,
 }
 
 impl Met {
-    pub(super) fn contradicted(&self) -> bool {
+    /// Whether a trace contradicts the plan anywhere.
+    pub fn contradicted(&self) -> bool {
         self.exchanges.iter().any(|one| !one.contradictions.is_empty())
     }
 }
@@ -46,28 +54,33 @@ struct Seen {
     recorded: Vec<(Rank, Recorded)>,
 }
 
-/// Matches the all-to-alls of `job` with the plan's exchanges.
-pub(super) fn meet(judged: &Judged, plan: &[PredictedExchange], topology: &Topology, others_allowed: bool) -> Result<Met> {
-    let job = &judged.job;
-    let traces: Vec<Arc<Trace>> = (0..job.ranks.len()).map(|index| judged.trace(index)).collect::<Result<_, _>>()?;
-    let Some(ranks) = plan.first().map(|one| one.traffic.world_size() as usize) else { bail!("the plan has no exchange") };
+/// Matches the all-to-alls of `job`, whose ranks have these `traces`, with the plan's exchanges. Those that fit none may be others', such as
+/// those of expert parallelism, if `others_allowed`.
+///
+/// # Errors
+/// Where nothing of the job can be held against the plan.
+pub fn exchanges(
+    job: &Job,
+    traces: &[Arc<Trace>],
+    plan: &[PredictedExchange],
+    topology: &Topology,
+    others_allowed: bool,
+) -> Result<Met, ExchangesError> {
+    let ranks = plan.first().ok_or(ExchangesError::EmptyPlan)?.traffic.world_size() as usize;
     let all_to_alls = || job.matched.instances.iter().filter(|instance| kind(job, instance) == Some(Kind::AllToAll));
     let of_plan: Vec<&Instance> = all_to_alls().filter(|one| one.members.len() + one.absent.len() == ranks).collect();
     if of_plan.is_empty() {
         let sizes: Vec<usize> = all_to_alls().map(|one| one.members.len() + one.absent.len()).collect();
-        match (sizes.iter().min(), sizes.iter().max()) {
-            (Some(least), Some(most)) => bail!(
-                "the plan is for {ranks} ranks, and the {} all-to-alls of this run are among {least} to {most}. Give the plan of this run",
-                sizes.len()
-            ),
-            _ => bail!("there is no all-to-all in this run; record it with a profiler that sees collectives"),
-        }
+        return Err(match (sizes.iter().min(), sizes.iter().max()) {
+            (Some(&least), Some(&most)) => ExchangesError::OtherRanks { ranks, count: sizes.len(), least, most },
+            _ => ExchangesError::NoAllToAll,
+        });
     }
     let mut met = Met { exchanges: Vec::new(), others: 0, incomplete: 0 };
     let mut seen: Vec<Seen> = Vec::new();
     for instance in of_plan {
         match instance.complete {
-            true => seen.push(see(job, &traces, instance)),
+            true => seen.push(see(job, traces, instance)),
             false => met.incomplete += 1,
         }
     }
@@ -85,7 +98,7 @@ pub(super) fn meet(judged: &Judged, plan: &[PredictedExchange], topology: &Topol
         met.exchanges.push(MetExchange { which, comparison, contradictions, counted_ranks });
     }
     if met.exchanges.is_empty() {
-        bail!("none of the {} all-to-alls among {ranks} ranks is complete and fits the plan", met.others + met.incomplete);
+        return Err(ExchangesError::NoneFits { count: met.others + met.incomplete, ranks });
     }
     Ok(met)
 }
