@@ -1,7 +1,7 @@
 //! What stands around the columns: the head of the file and those of blocks.
 
 /// The layout that this version writes, and the newest that it reads.
-pub const SCHEMA: u16 = 1;
+pub const SCHEMA: u16 = 2;
 
 /// What a block may inflate to.
 pub const BLOCK_BYTES_MAX: usize = 64 << 20;
@@ -92,6 +92,11 @@ pub(crate) fn file_head(schema: u16) -> [u8; FILE_HEAD_BYTES] {
 /// Whether a block of `plain` bytes may be stored as `packed`.
 pub(crate) fn may_inflate(packed: usize, plain: usize) -> bool {
     plain <= SMALL_BYTES.max(packed.saturating_mul(INFLATION_MAX))
+}
+
+/// The least that a block of `plain` bytes, more than a few, may be stored as.
+pub(crate) fn least_packed(plain: usize) -> usize {
+    plain.div_ceil(INFLATION_MAX)
 }
 
 /// Whether `bytes` begin like a part, as far as they go.

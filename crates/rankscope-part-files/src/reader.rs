@@ -21,6 +21,7 @@ const WINDOW_LOG_MAX: u32 = 22;
 /// A part whose checksums are right. Blocks are inflated one at a time, when they are asked for.
 #[derive(Debug)]
 pub struct Reader<'a> {
+    schema: u16,
     blocks: Vec<Found<'a>>,
     inflater: Inflater,
 }
@@ -45,7 +46,7 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// What is wrong with it, and where.
     pub fn open(bytes: &'a [u8]) -> Result<Self, Error> {
-        let mut offset = check_head(bytes)?;
+        let (schema, mut offset) = check_head(bytes)?;
         let mut blocks = Vec::new();
         loop {
             let found = found(bytes, offset)?;
@@ -63,9 +64,19 @@ impl<'a> Reader<'a> {
             blocks.push(found);
         }
         match bytes.len() - offset {
-            0 => Ok(Self { blocks, inflater: Inflater::new() }),
+            0 => Ok(Self { schema, blocks, inflater: Inflater::new() }),
             bytes => Err(Error::TrailingBytes { offset, bytes }),
         }
+    }
+
+    /// The schema that it was written by.
+    pub fn schema(&self) -> u16 {
+        self.schema
+    }
+
+    /// What the blocks of `kind` inflate to together, as their heads say.
+    pub(crate) fn inflated_bytes(&self, kind: Kind) -> u64 {
+        self.blocks.iter().filter(|found| found.head.kind == kind).map(|found| u64::from(found.head.inflated)).sum()
     }
 
     /// The kinds of the blocks, in order. A reader passes over those that it does not know.
@@ -97,7 +108,8 @@ impl<'a> Reader<'a> {
 /// The file in `bytes` with every block stored as it is and every checksum right, whatever was changed in it: for tests and
 /// fuzzers, which want to get past both.
 pub fn laid_bare(bytes: &[u8]) -> Vec<u8> {
-    let mut writer = Writer::new();
+    let schema = bytes.get(8..10).map_or(SCHEMA, |schema| u16::from_le_bytes([schema[0], schema[1]]));
+    let mut writer = Writer::of_schema(schema);
     let (mut offset, inflater) = (FILE_HEAD_BYTES, Inflater::new());
     while let Some(found) = unchecked(bytes, offset).filter(|found| found.head.kind != END) {
         if let Ok(block) = found.block(&inflater) {
@@ -129,8 +141,8 @@ impl Block<'_> {
     }
 }
 
-/// Where the first block begins.
-fn check_head(bytes: &[u8]) -> Result<usize, Error> {
+/// The schema, and where the first block begins.
+fn check_head(bytes: &[u8]) -> Result<(u16, usize), Error> {
     if !begins(bytes) {
         return Err(Error::NotAPart);
     }
@@ -142,7 +154,7 @@ fn check_head(bytes: &[u8]) -> Result<usize, Error> {
     if schema > SCHEMA {
         return Err(Error::NewerSchema { found: schema });
     }
-    Ok(FILE_HEAD_BYTES)
+    Ok((schema, FILE_HEAD_BYTES))
 }
 
 /// The block at `offset`, which is no further than the end.

@@ -2,7 +2,7 @@
 
 use crate::columns::ColumnsWriter;
 use crate::error::Error;
-use crate::frame::{BLOCK_BYTES_MAX, BlockHead, END, Encoding, Kind, SCHEMA, file_head, may_inflate};
+use crate::frame::{BLOCK_BYTES_MAX, BlockHead, END, Encoding, Kind, SCHEMA, file_head, least_packed, may_inflate};
 use crate::varint::put;
 
 /// The level at which columns are compressed: what is left after the codecs gains nothing by higher ones.
@@ -24,7 +24,12 @@ impl Default for Writer {
 impl Writer {
     /// A part without blocks.
     pub fn new() -> Self {
-        Self { bytes: file_head(SCHEMA).to_vec(), blocks: 0 }
+        Self::of_schema(SCHEMA)
+    }
+
+    /// One that says that it is of another schema.
+    pub(crate) fn of_schema(schema: u16) -> Self {
+        Self { bytes: file_head(schema).to_vec(), blocks: 0 }
     }
 
     /// Adds a block of `kind` with the columns that `fill` gives. There may be several of a kind.
@@ -63,8 +68,8 @@ impl Writer {
 
     /// Appends a block, compressed where that makes it smaller.
     fn push(&mut self, kind: Kind, plain: &[u8]) {
-        let is_useful = |packed: &Vec<u8>| packed.len() < plain.len() && may_inflate(packed.len(), plain.len());
-        match zstd::bulk::compress(plain, ZSTD_LEVEL).ok().filter(is_useful) {
+        let packed = zstd::bulk::compress(plain, ZSTD_LEVEL).ok().map(|packed| filled_up(packed, plain.len()));
+        match packed.filter(|packed| packed.len() < plain.len()) {
             Some(packed) => self.store(kind, Encoding::Zstd, &packed, plain.len()),
             None => self.store(kind, Encoding::Plain, plain, plain.len()),
         }
@@ -78,3 +83,19 @@ impl Writer {
         self.bytes.extend_from_slice(stored);
     }
 }
+
+/// `packed`, which inflates to `plain_bytes`, and no smaller than readers accept: what is missing is a frame that decoders of zstd pass
+/// over (RFC 8878, 3.1.2).
+fn filled_up(mut packed: Vec<u8>, plain_bytes: usize) -> Vec<u8> {
+    if !may_inflate(packed.len(), plain_bytes) {
+        let missing = least_packed(plain_bytes).saturating_sub(packed.len() + SKIPPED_HEAD_BYTES);
+        packed.extend_from_slice(&SKIPPED_MAGIC);
+        packed.extend_from_slice(&(missing as u32).to_le_bytes());
+        packed.resize(packed.len() + missing, 0);
+    }
+    packed
+}
+
+/// How such a frame begins; its length follows.
+const SKIPPED_MAGIC: [u8; 4] = 0x184D_2A50_u32.to_le_bytes();
+const SKIPPED_HEAD_BYTES: usize = 8;

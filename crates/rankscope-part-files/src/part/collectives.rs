@@ -11,6 +11,8 @@ use rankscope_time::Rank;
 use rankscope_trace::SpanId;
 
 use super::operations::{Operations, read_operations, read_splits, write_splits};
+use super::order::{read_order, write_order};
+use super::sets::Known;
 use super::{block, kinds};
 use crate::error::Error;
 use crate::{Columns, Reader, Writer};
@@ -33,7 +35,8 @@ struct Rows {
     exposed_ns: Vec<i64>,
 }
 
-pub(super) fn write(writer: &mut Writer, rank: &RankCollectives, exposed_ns: &ExposedTimes) -> Result<(), Error> {
+/// Writes them, and returns when they were.
+pub(super) fn write(writer: &mut Writer, rank: &RankCollectives, exposed_ns: &ExposedTimes) -> Result<Known, Error> {
     let all = &rank.collectives;
     if exposed_ns.len() != all.len() {
         return Err(Error::Unwritable { what: "there are not as many exposed times as collectives" });
@@ -45,11 +48,14 @@ pub(super) fn write(writer: &mut Writer, rank: &RankCollectives, exposed_ns: &Ex
     let operations = Operations::of(all);
     operations.write(writer)?;
     write_splits(writer, &operations.different)?;
-    writer.block(kinds::ORDER, |columns| columns.counts((0..all.len()).map(|at| u64::from(all.group(at)))))?;
+    writer.block(kinds::ORDER, |columns| write_order(columns, (0..all.len()).map(|at| u64::from(all.group(at)))))?;
+    let (mut starts_ns, mut ends_ns) = (Vec::with_capacity(2 * all.len()), Vec::with_capacity(all.len()));
     let mut places: Vec<usize> = (0..all.len()).collect();
     places.sort_by_key(|place| all.group(*place));
     for places in places.chunks(WRITTEN_ROWS) {
         let rows: Vec<CollectiveStay<'_>> = places.iter().map(|place| all.stay(*place)).collect();
+        starts_ns.extend(rows.iter().map(|row| row.start_ns));
+        ends_ns.extend(rows.iter().map(|row| row.end_ns));
         let exposed: Vec<i64> = places.iter().filter_map(|place| exposed_ns.get(*place)).collect();
         let whole: Vec<bool> =
             rows.iter().zip(&exposed).map(|(row, exposed)| *exposed == length((row.start_ns, row.end_ns))).collect();
@@ -66,11 +72,13 @@ pub(super) fn write(writer: &mut Writer, rank: &RankCollectives, exposed_ns: &Ex
     writer.block(kinds::MARKS, |columns| {
         columns.deltas(rank.steps.iter().map(|step| step.number));
         columns.spans(rank.steps.iter().map(|step| (step.start_ns, step.end_ns)));
-    })
+    })?;
+    starts_ns.append(&mut ends_ns);
+    Ok(Known::of(starts_ns))
 }
 
-/// The collectives, and the exposed time of each.
-pub(super) fn read(reader: &Reader<'_>) -> Result<(RankCollectives, ExposedTimes), Error> {
+/// The collectives, the exposed time of each, and when they were.
+pub(super) fn read(reader: &Reader<'_>) -> Result<(RankCollectives, ExposedTimes, Known), Error> {
     let (rank, groups) = block(reader, kinds::GROUPS, read_groups)?;
     let mut operations = block(reader, kinds::OPERATIONS, read_operations)?;
     for found in reader.blocks(kinds::SPLITS) {
@@ -81,21 +89,27 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<(RankCollectives, ExposedTimes
     }
     let operations: Vec<Arc<Operation>> = operations.into_iter().map(Arc::new).collect();
     let order: Vec<usize> = block(reader, kinds::ORDER, |columns| {
-        let order: Vec<usize> = columns.narrow()?;
+        let order = match reader.schema() {
+            ..IN_RUNS => columns.narrow()?,
+            _ => read_order(columns, reader.inflated_bytes(kinds::COLLECTIVES))?,
+        };
         match order.iter().all(|group| *group < groups.len()) {
             true => Ok(order),
             false => Err(columns.misfit("a collective is of a process group that is not there")),
         }
     })?;
-    let (collectives, exposed_ns) = read_stays(reader, &order, groups.len(), &operations)?;
+    let (collectives, exposed_ns, known) = read_stays(reader, &order, groups.len(), &operations)?;
     let steps = block(reader, kinds::MARKS, |columns| {
         let (numbers, spans) = (columns.deltas()?, columns.spans()?);
         columns.fit(numbers.len(), &[spans.len()])?;
         let rows = numbers.into_iter().zip(spans);
         Ok(rows.map(|(number, (start_ns, end_ns))| Step { number, start_ns, end_ns }).collect())
     })?;
-    Ok((RankCollectives { rank, groups, collectives, steps }, exposed_ns))
+    Ok((RankCollectives { rank, groups, collectives, steps }, exposed_ns, known))
 }
+
+/// The first schema in which the order is stored as runs of one process group.
+const IN_RUNS: u16 = 2;
 
 /// The collectives stand in runs, as many of each of `groups` as `order` says, which all are below their number. Where the runs are in that
 /// order, as those of one group are, each block is put in its place as it is read; else all have to be there first.
@@ -104,7 +118,7 @@ fn read_stays(
     order: &[usize],
     groups: usize,
     operations: &[Arc<Operation>],
-) -> Result<(Collectives, ExposedTimes), Error> {
+) -> Result<(Collectives, ExposedTimes, Known), Error> {
     let what = "there are not as many collectives as their order says";
     let misfit = || Error::Misfit { kind: kinds::COLLECTIVES, what };
     let (mut collectives, mut exposed_ns) = (Collectives::default(), ExposedTimes::default());
@@ -116,6 +130,7 @@ fn read_stays(
         exposed_ns.extend(rows.exposed_ns.iter().copied());
     };
     let is_in_order = order.is_sorted();
+    let (mut starts_ns, mut ends_ns) = (Vec::with_capacity(order.len()), Vec::with_capacity(order.len()));
     let mut all = Rows::default();
     let mut rest = order;
     for block in reader.blocks(kinds::COLLECTIVES) {
@@ -124,6 +139,8 @@ fn read_stays(
         let rows = read_rows(&mut columns, operations.len())?;
         columns.end()?;
         let (own, others) = rest.split_at_checked(rows.spans.len()).ok_or_else(misfit)?;
+        starts_ns.extend_from_slice(&rows.starts_ns);
+        ends_ns.extend(rows.starts_ns.iter().zip(&rows.stays_ns).map(|(start_ns, stay_ns)| start_ns.wrapping_add(*stay_ns)));
         if is_in_order {
             put(&rows, own);
         } else {
@@ -140,7 +157,8 @@ fn read_stays(
     }
     collectives.shrink_to_fit();
     exposed_ns.shrink_to_fit();
-    Ok((collectives, exposed_ns))
+    starts_ns.append(&mut ends_ns);
+    Ok((collectives, exposed_ns, Known::of(starts_ns)))
 }
 
 impl Rows {

@@ -10,7 +10,9 @@ mod collectives;
 mod execution;
 mod gpu_clock;
 mod operations;
+mod order;
 mod report;
+mod sets;
 mod shapes;
 mod tables;
 mod vocabulary;
@@ -74,8 +76,8 @@ pub struct StoredPart {
 pub fn write_part(part: &Part, place: Place, rules: &Rules, mut out: impl Write) -> Result<(), Error> {
     let mut writer = Writer::new();
     about::write(&mut writer, part, place, rules)?;
-    collectives::write(&mut writer, &part.collectives, &part.report.exposed_ns)?;
-    report::write(&mut writer, &part.report)?;
+    let known = collectives::write(&mut writer, &part.collectives, &part.report.exposed_ns)?;
+    report::write(&mut writer, &part.report, &known)?;
     if rules.checks != part.evidence.is_some() {
         return Err(Error::Unwritable { what: "it was checked and its rules say otherwise, or the other way round" });
     }
@@ -109,8 +111,8 @@ pub fn write_part(part: &Part, place: Place, rules: &Rules, mut out: impl Write)
 pub fn read_part(input: impl Read) -> Result<StoredPart, Error> {
     let bytes = bytes_of(input)?;
     let reader = Reader::open(&bytes)?;
-    let (collectives, exposed_ns) = collectives::read(&reader)?;
-    let report = report::read(&reader, exposed_ns)?;
+    let (collectives, exposed_ns, known) = collectives::read(&reader)?;
+    let report = report::read(&reader, exposed_ns, &known)?;
     let evidence = checks::read(&reader, collectives.collectives.len())?;
     let execution = execution::read(&reader, collectives.collectives.len())?;
     let StoredPart { rules, place, mut part } = about::read(&reader, collectives, report)?;

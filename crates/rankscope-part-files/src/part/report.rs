@@ -2,12 +2,14 @@
 
 use rankscope_analyze::{Accounting, Copied, Copies, ExposedTimes, HotName, Intervals, RankReport, StepWindow};
 
+use super::sets::Known;
 use super::vocabulary::numbers;
 use super::{block, kinds};
 use crate::error::Error;
 use crate::{Columns, Reader, Writer};
 
-pub(super) fn write(writer: &mut Writer, report: &RankReport) -> Result<(), Error> {
+/// Writes the report of a rank of whose collectives it is `known` when they were.
+pub(super) fn write(writer: &mut Writer, report: &RankReport, known: &Known) -> Result<(), Error> {
     let sets = &report.accounting;
     let (compute, comm, memory) = (sets.compute(), sets.comm(), sets.memory());
     let (sides, sources) = (numbers([report.side])?, numbers([report.step_source])?);
@@ -27,7 +29,7 @@ pub(super) fn write(writer: &mut Writer, report: &RankReport) -> Result<(), Erro
     })?;
     writer.block(kinds::TIMES, |columns| {
         for set in [compute, comm, memory] {
-            columns.intervals(&set.iter().collect::<Vec<_>>());
+            known.write(columns, &set);
         }
     })?;
     let classes = numbers(report.names.iter().map(|name| name.class))?;
@@ -39,14 +41,18 @@ pub(super) fn write(writer: &mut Writer, report: &RankReport) -> Result<(), Erro
     })
 }
 
-/// The report of a rank whose collectives have these exposed times.
-pub(super) fn read(reader: &Reader<'_>, exposed_ns: ExposedTimes) -> Result<RankReport, Error> {
+/// The report of a rank whose collectives have these exposed times, and of which it is `known` when they were.
+pub(super) fn read(reader: &Reader<'_>, exposed_ns: ExposedTimes, known: &Known) -> Result<RankReport, Error> {
     let mut report = RankReport::default();
     report.exposed_ns = exposed_ns;
     let extent_ns = block(reader, kinds::TOTALS, |columns| read_totals(columns, &mut report))?;
     report.steps = block(reader, kinds::STEPS, read_steps)?;
     report.accounting = block(reader, kinds::TIMES, |columns| {
-        let (compute, comm, memory) = (read_set(columns)?, read_set(columns)?, read_set(columns)?);
+        let mut set = || match reader.schema() {
+            ..BESIDE_COLLECTIVES => read_set(columns),
+            _ => known.read(columns),
+        };
+        let (compute, comm, memory) = (set()?, set()?, set()?);
         Ok(Accounting::of_sets(compute, comm, memory, extent_ns))
     })?;
     report.names = block(reader, kinds::NAMES, read_names)?;
@@ -84,6 +90,10 @@ fn read_steps(columns: &mut Columns<'_>) -> Result<Vec<StepWindow>, Error> {
     Ok(rows.map(|(number, (start_ns, end_ns))| StepWindow { number, start_ns, end_ns }).collect())
 }
 
+/// The first schema in which sets of time stand beside collectives.
+const BESIDE_COLLECTIVES: u16 = 2;
+
+/// A set of time by itself.
 fn read_set(columns: &mut Columns<'_>) -> Result<Intervals, Error> {
     let list = columns.intervals()?;
     Intervals::of_sorted(list).ok_or_else(|| columns.misfit("an interval is empty, or touches the one before"))

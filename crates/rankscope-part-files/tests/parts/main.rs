@@ -445,14 +445,18 @@ fn lists_of_what_goes_to_each_rank_are_refused_where_they_do_not_fit() {
 #[test]
 fn blocks_that_do_not_fit_each_other_are_refused_by_name() {
     let count = part(1, &Dialect::default()).collectives.collectives.len();
-    assert_eq!(
-        refused(8, |columns| columns.unsigned(&vec![9; count])),
-        "block 8: a collective is of a process group that is not there"
-    );
-    assert_eq!(
-        refused(8, |columns| columns.unsigned(&vec![0; count + 1])),
-        "block 9: there are not as many collectives as their order says"
-    );
+    let order = |groups: &[u64], counts: &[u64]| {
+        refused(8, |columns| {
+            columns.unsigned(groups);
+            columns.unsigned(counts);
+        })
+    };
+    assert_eq!(order(&[9], &[count as u64]), "block 8: a collective is of a process group that is not there");
+    assert_eq!(order(&[0], &[count as u64 + 1]), "block 9: there are not as many collectives as their order says");
+    assert_eq!(order(&[0, 1], &[count as u64, 0]), "block 8: a process group came no times");
+    for counts in [[1 << 40, 1], [u64::MAX, 1]] {
+        assert_eq!(order(&[0, 1], &counts), "block 8: it has more collectives than the file has room for");
+    }
     let row = |columns: &mut rankscope_part_files::ColumnsWriter, operation: u64, exposed: &[i64]| {
         [[5], [5], [0]].iter().for_each(|column| columns.signed(column));
         columns.unsigned(&[operation]);
@@ -470,8 +474,23 @@ fn blocks_that_do_not_fit_each_other_are_refused_by_name() {
             "block 9: there are not as many exposed times as collectives"
         );
     }
-    let times = |columns: &mut rankscope_part_files::ColumnsWriter| (0..3).for_each(|_| columns.intervals(&[(0, 5), (5, 9)]));
-    assert_eq!(refused(13, times), "block 13: an interval is empty, or touches the one before");
+    let times = |passed: [u64; 2], by_known: [bool; 2], lengths: &[u64], ends: &[i64]| {
+        refused(13, |columns| {
+            (0..3).for_each(|_| {
+                columns.unsigned(&passed);
+                columns.unsigned(&[0, 0]);
+                columns.bits(&by_known);
+                columns.unsigned(lengths);
+                columns.signed(ends);
+            });
+        })
+    };
+    let own = [false, false];
+    assert_eq!(times([0, 0], own, &[5, 4], &[]), "block 13: an interval is empty, or touches the one before");
+    let not_there = "block 13: an interval begins or ends by a collective that is not there";
+    assert_eq!(times([0, 99], own, &[5, 4], &[]), not_there);
+    assert_eq!(times([0, 2 * count as u64], [false, true], &[5], &[1]), not_there);
+    assert_eq!(times([0, 0], [false, true], &[5, 4], &[]), not_there);
     let problems = |columns: &mut rankscope_part_files::ColumnsWriter| {
         columns.enums(&[3, 3]);
         (0..2).for_each(|_| columns.unsigned(&[1, 2]));
