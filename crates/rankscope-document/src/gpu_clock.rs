@@ -27,6 +27,15 @@ pub struct GpuClock {
     pub narrowest: Option<GpuClockWindow>,
     /// What the widest interval of a window leaves open.
     pub width_ns_max: Option<i64>,
+    /// Operations whose work on the GPU has a place on the rank's clock, and so on the timeline; `null` where nobody asked.
+    #[serde(default)]
+    pub placed: Option<u64>,
+    /// How far one of these can be from its place, at most; `null` where there is none.
+    #[serde(default)]
+    pub placed_error_ns_max: Option<i64>,
+    /// Operations that have none, by why.
+    #[serde(default)]
+    pub not_placed: Vec<GpuNotPlacedCount>,
     /// The windows in order of time. In a job of more than 10,000 windows those of its first ranks.
     pub lines: Vec<GpuClockWindow>,
 }
@@ -81,6 +90,31 @@ pub struct GpuClockCount {
     pub reason: GpuClockUnknown,
     /// How many.
     pub count: u64,
+}
+
+/// Operations whose work on the GPU has no place on the rank's clock.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GpuNotPlacedCount {
+    /// Why.
+    pub reason: GpuNotPlaced,
+    /// How many.
+    pub count: u64,
+}
+
+vocabulary! {
+    /// Why work on the GPU has no place on the rank's clock.
+    GpuNotPlaced {
+        /// Its times were not used.
+        Unusable = "unusable",
+        /// No line where it lies.
+        NoLine = "no_line",
+        /// Something is odd about the times around it, so that the line would hold on a condition only.
+        Odd = "odd",
+        /// No launch was told, so its times may be another operation's.
+        Unlaunched = "unlaunched",
+        /// The rank recorded several files.
+        SeveralFiles = "several_files",
+    }
 }
 
 vocabulary! {

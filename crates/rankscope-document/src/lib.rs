@@ -68,7 +68,9 @@ pub use compare::{
 pub use dispatch::{DispatchDocument, DispatchRank, DispatchedDocument};
 pub use doctor::{DoctorDocument, DoctorFinding, DoctorStanding, DoctorTopic};
 pub use from_traces::{BoundEnd, ClockFlip, EstimatedClock, FlippedAnswer, FromTracesDocument};
-pub use gpu_clock::{GpuClock, GpuClockCount, GpuClockUnknown, GpuClockWindow, GpuTimesCount, GpuTimesUnusable};
+pub use gpu_clock::{
+    GpuClock, GpuClockCount, GpuClockUnknown, GpuClockWindow, GpuNotPlaced, GpuNotPlacedCount, GpuTimesCount, GpuTimesUnusable,
+};
 pub use hang::{
     HangCall, HangDocument, HangEvent, HangKind, HangRank, HangRoot, HangSource, HangStack, HangVerdict, HangWait, HangWitness,
 };

@@ -6,8 +6,8 @@ mod page;
 use std::collections::BTreeSet;
 
 use rankscope_document::{
-    AccountingSide, Because, CautionKind, Classes, Confidence, Document, GpuClockUnknown, GpuTimesUnusable, KernelClass,
-    NoteLevel, RankSource, StepSource, Unnamed,
+    AccountingSide, Because, CautionKind, Classes, Confidence, Document, GpuClockUnknown, GpuNotPlaced, GpuTimesUnusable,
+    KernelClass, NoteLevel, RankSource, StepSource, Unnamed,
 };
 use serde_reflection::{ContainerFormat, Registry, Tracer, TracerConfig};
 
@@ -95,7 +95,7 @@ const TABLES: &[(&str, &[&str])] = &[
     ("`clock`", &["Clock"]),
     ("`gpus`", &["GpuClock"]),
     ("`lines` of `gpus`", &["GpuClockWindow"]),
-    ("`unusable` and `lineless` of `gpus`", &["GpuTimesCount", "GpuClockCount"]),
+    ("`unusable`, `lineless` and `not_placed` of `gpus`", &["GpuTimesCount", "GpuClockCount", "GpuNotPlacedCount"]),
 ];
 
 /// A type whose keys are described in running text: where that begins.
@@ -140,7 +140,9 @@ fn every_word_of_a_closed_vocabulary_is_described() {
     ] {
         assert_eq!(words_of_row(key), words.iter().copied().collect(), "{key}");
     }
-    for (table, words) in [("unusable", GpuTimesUnusable::WORDS), ("lineless", GpuClockUnknown::WORDS)] {
+    let gpus =
+        [("unusable", GpuTimesUnusable::WORDS), ("lineless", GpuClockUnknown::WORDS), ("not_placed", GpuNotPlaced::WORDS)];
+    for (table, words) in gpus {
         assert_eq!(words_of_row(table), words.iter().copied().collect(), "{table}");
     }
     let registry = registry();

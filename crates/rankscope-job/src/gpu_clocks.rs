@@ -1,7 +1,7 @@
 //! The clocks of GPUs for the document: what each rank's part says, and of a large job not all of it.
 
-use rankscope_align::{GpuClock, GpuClockWindow, NoLine, Unusable};
-use rankscope_document::{GpuClockCount, GpuClockUnknown, GpuTimesCount, GpuTimesUnusable};
+use rankscope_align::{GpuClock, GpuClockWindow, GpuPlaced, NoLine, NotPlaced, Unusable};
+use rankscope_document::{GpuClockCount, GpuClockUnknown, GpuNotPlaced, GpuNotPlacedCount, GpuTimesCount, GpuTimesUnusable};
 
 use crate::JobRank;
 
@@ -44,9 +44,17 @@ fn told(rank: u32, clock: &GpuClock, listed: usize) -> rankscope_document::GpuCl
         unproven: clock.windows.iter().filter(|window| !window.proven).count() as u64,
         lineless: lineless.into_iter().filter(|one| one.count > 0).collect(),
         narrowest: clock.best().map(window),
+        placed: clock.placed.map(|placed| placed.placed),
+        placed_error_ns_max: clock.placed.filter(|placed| placed.placed > 0).map(|placed| placed.error_max_ns),
+        not_placed: clock.placed.as_ref().map(not_placed).unwrap_or_default(),
         width_ns_max: clock.windows.iter().map(GpuClockWindow::width_ns).max(),
         lines: clock.windows[..listed].iter().map(window).collect(),
     }
+}
+
+fn not_placed(placed: &GpuPlaced) -> Vec<GpuNotPlacedCount> {
+    let of = |reason| GpuNotPlacedCount { reason: why_not_placed(reason), count: placed.not_placed(reason) };
+    NotPlaced::ALL.map(of).into_iter().filter(|one| one.count > 0).collect()
 }
 
 fn window(window: &GpuClockWindow) -> rankscope_document::GpuClockWindow {
@@ -73,6 +81,16 @@ fn unusable(reason: Unusable) -> GpuTimesUnusable {
         Unusable::TooLong => GpuTimesUnusable::TooLong,
         Unusable::Contradicts => GpuTimesUnusable::Contradicts,
         Unusable::AfterContradiction => GpuTimesUnusable::AfterContradiction,
+    }
+}
+
+fn why_not_placed(reason: NotPlaced) -> GpuNotPlaced {
+    match reason {
+        NotPlaced::Unusable => GpuNotPlaced::Unusable,
+        NotPlaced::NoLine => GpuNotPlaced::NoLine,
+        NotPlaced::Odd => GpuNotPlaced::Odd,
+        NotPlaced::Unlaunched => GpuNotPlaced::Unlaunched,
+        NotPlaced::SeveralFiles => GpuNotPlaced::SeveralFiles,
     }
 }
 

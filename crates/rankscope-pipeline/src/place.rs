@@ -4,6 +4,7 @@ use std::io::Write;
 use std::ops::Range;
 use std::sync::Arc;
 
+use rankscope_align::GpuClock;
 use rankscope_formats::perfetto::{RankView, SpanOfRank, Timeline};
 use rankscope_job::{Export, Job, JobRank};
 use rankscope_trace::Trace;
@@ -80,7 +81,10 @@ impl Judged {
                 return Err(Error::Cancelled);
             }
             let mut traces = self.traces(indices.clone())?;
-            for trace in &mut traces {
+            for (trace, rank) in traces.iter_mut().zip(&job.ranks[indices.clone()]) {
+                if has_own_gpu_times(trace, rank.exports.len()) {
+                    GpuClock::add_events(Arc::make_mut(trace));
+                }
                 if let Some(counters) = nodes.take(trace) {
                     workers::add(Arc::make_mut(trace), counters);
                 }
@@ -105,6 +109,11 @@ impl Judged {
         let all = self.job.ranks.len();
         (0..all).step_by(many).map(move |from| from..all.min(from + many))
     }
+}
+
+/// Whether times of a GPU in `trace`, which is `files` files, are on one clock.
+pub(crate) fn has_own_gpu_times(trace: &Trace, files: usize) -> bool {
+    files == 1 && !trace.gpu_times.is_empty()
 }
 
 /// Through every matched collective, by rank and span.

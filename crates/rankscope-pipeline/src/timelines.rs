@@ -6,6 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
+use rankscope_align::GpuClock;
 use rankscope_formats::ArgsPolicy;
 use rankscope_formats::archive::{ArchiveMember, MANIFEST, manifest};
 use rankscope_formats::perfetto::{RankView, Timeline};
@@ -16,6 +17,7 @@ use rayon::prelude::*;
 use crate::division::Shard;
 use crate::job_clocks::{FrozenRank, read_frozen_clocks};
 use crate::parts_folder::read_plan_of;
+use crate::place::has_own_gpu_times;
 use crate::traces_again::TracesAgain;
 use crate::{Error, Progress, Stage};
 
@@ -88,7 +90,10 @@ impl Writer<'_> {
         let name = name(rank.rank());
         let fault = |fault| Error::Parts { path: self.request.parts.clone(), fault };
         let map = rank.map().map_err(fault)?;
-        let trace = self.traces.of_rank(rank)?;
+        let mut trace = self.traces.of_rank(rank)?;
+        if has_own_gpu_times(&trace, rank.traces.len()) {
+            GpuClock::add_events(&mut trace);
+        }
         let mut outputs = Outputs::among_many(out)?;
         let mut bytes = 0;
         outputs.write(&name, |file| {

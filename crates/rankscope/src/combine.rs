@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{SyncSender, sync_channel};
 
 use anyhow::{Context, Result, anyhow, bail};
+use rankscope_align::GpuClock;
 use rankscope_align::combine::keep_original;
 use rankscope_cli::ExitCode;
 use rankscope_cli::job::ClockArgs;
@@ -187,6 +188,7 @@ fn combine(
             if args.keep_original {
                 keep_original(&mut trace);
             }
+            GpuClock::add_events(&mut trace);
             let aligned = clocks.place(number, &mut trace)?;
             print::events(args, number, &trace)?;
             if let Some(evidence) = &mut evidence {

@@ -10,15 +10,20 @@
 //! communicator from there on, as what follows it may be wrong by an amount that contradicts nothing. What is refused: a line out of bounds from one
 //! side, and one through stamps that leave no line; where a communicator's stamps are another operation's from the first on, and evenly,
 //! nothing here can tell.
+//!
+//! By such a line the times of operations are placed on the host's clock ([`placed`]), and so come to lie on a timeline ([`events`]).
 
 mod conflicts;
+mod events;
 mod grain;
+mod placed;
 mod proof;
 #[cfg(test)]
 mod tests;
 mod told;
 mod windows;
 
+pub use placed::{GpuInstant, GpuPlaced, GpuSpan, NotPlaced};
 use rankscope_trace::Trace;
 
 /// What the times of a rank's GPU say of its clock.
@@ -36,6 +41,8 @@ pub struct GpuClock {
     pub windows: Vec<GpuClockWindow>,
     /// Stretches without one, by the place of the reason in [`NoLine::ALL`].
     pub lineless: [u64; NoLine::ALL.len()],
+    /// What of the operations has a place on the trace's clock; none where that was not asked.
+    pub placed: Option<GpuPlaced>,
 }
 
 /// The GPU's clock against the trace's over one stretch of time. Instants are the trace's.
@@ -116,13 +123,20 @@ impl NoLine {
 impl GpuClock {
     /// That of the GPU in `trace`; none where its times were not told. Stamps of the host are as the trace has them.
     pub fn of(trace: &Trace) -> Option<Self> {
+        Self::with_spans(trace).map(|(clock, _)| clock)
+    }
+
+    /// The same with what the GPU did, as far as it has a place on the trace's clock, in order of the operations.
+    pub fn with_spans(trace: &Trace) -> Option<(Self, Vec<GpuSpan>)> {
         if trace.gpu_times.is_empty() {
             return None;
         }
         let mut clock = Self { step_ns: grain::step_ns(trace), ..Self::default() };
-        let told = told::usable(trace, &mut clock);
-        windows::place(told, &grain::Readings::of(trace), &mut clock);
-        Some(clock)
+        let usable = told::usable(trace, &mut clock);
+        let lines = windows::place(&usable, &grain::Readings::of(trace), &mut clock);
+        let (spans, placed) = placed::place(&lines, usable.told.len() as u64, clock.operations);
+        clock.placed = Some(placed);
+        Some((clock, spans))
     }
 
     /// How many operations were not used for this reason.
@@ -144,6 +158,7 @@ impl GpuClock {
         self.lineless.iter_mut().zip(later.lineless).for_each(|(own, later)| add(own, later));
         self.step_ns = self.step_ns.max(later.step_ns);
         self.windows.extend(later.windows);
+        self.placed = self.placed.zip(later.placed).map(|(own, later)| own.of_several_files(later));
     }
 
     /// The stretch that says most: the narrowest of those that are a proof, else of all.

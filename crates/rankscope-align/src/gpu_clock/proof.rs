@@ -78,7 +78,7 @@ impl Range {
 mod tests {
     use proptest::prelude::*;
     use rankscope_clock::fit::Estimator;
-    use rankscope_trace::StrId;
+    use rankscope_trace::{SpanId, StrId};
 
     use super::*;
 
@@ -90,6 +90,7 @@ mod tests {
         let one = |(launched_ns, [start_ns, stop_ns, seen_ns]): &(i64, [i64; 3])| {
             let (start_ns, stop_ns) = (launched_ns + start_ns, launched_ns + start_ns + stop_ns);
             Told {
+                span: SpanId(0),
                 group: StrId::EMPTY,
                 launched_ns: Some(*launched_ns),
                 start_ns: start_ns + ahead_ns(start_ns),

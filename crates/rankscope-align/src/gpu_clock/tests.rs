@@ -1,5 +1,7 @@
 //! Devices whose clocks are known, and what the times of their operations say of them.
 
+mod placing;
+
 use proptest::prelude::*;
 use rankscope_clock::Rng;
 use rankscope_clock::simulate::SimClock;
@@ -63,16 +65,22 @@ impl Device {
     }
 
     fn play(&mut self, count: usize) -> Vec<GpuTimes> {
+        self.play_truly(count).into_iter().map(|(times, _)| times).collect()
+    }
+
+    /// The same, and when each kernel truly started and stopped.
+    fn play_truly(&mut self, count: usize) -> Vec<(GpuTimes, [i64; 2])> {
         let mut now_ns = NOW_NS;
         let mut one = || {
             now_ns += self.between(self.pause_ns);
             let launched_ns = now_ns;
             now_ns += self.between(self.launch_ns);
-            let start_ns = self.shown(now_ns);
+            let (started_ns, start_ns) = (now_ns, self.shown(now_ns));
             now_ns += self.between(self.kernel_ns);
-            let stop_ns = self.shown(now_ns);
+            let (stopped_ns, stop_ns) = (now_ns, self.shown(now_ns));
             now_ns += self.between(self.callback_ns);
-            GpuTimes { launched_ns: Some(launched_ns), start_ns, stop_ns, seen_ns: now_ns }
+            let times = GpuTimes { launched_ns: Some(launched_ns), start_ns, stop_ns, seen_ns: now_ns };
+            (times, [started_ns, stopped_ns])
         };
         (0..count).map(|_| one()).collect()
     }

@@ -10,6 +10,8 @@ use super::{GpuClock, Unusable};
 /// Times that can be an operation's.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Told {
+    /// The operation.
+    pub(super) span: SpanId,
     /// Its communicator.
     pub(super) group: StrId,
     /// On the host.
@@ -37,41 +39,53 @@ impl Told {
 /// No clock is further from 1970 than this: 73 years. So differences of two, and loosened ones, fit.
 const REACH_NS: i64 = 1 << 61;
 
-/// All in `trace` that can be true, in order of when they were seen; what cannot is counted in `clock`. What contradicts itself is another
-/// operation's, and so may be what follows in its communicator.
-pub(super) fn usable(trace: &Trace, clock: &mut GpuClock) -> Vec<Told> {
-    let mut all: Vec<(StrId, GpuTimes)> = trace.gpu_times.iter().map(|(span, times)| (group_of(trace, span), times)).collect();
+/// The times of a trace that can be true.
+#[derive(Debug, Default)]
+pub(super) struct Usable {
+    /// In order of when they were seen.
+    pub(super) told: Vec<Told>,
+    /// When the host saw others that contradict themselves, in order.
+    pub(super) impossible_ns: Vec<i64>,
+}
+
+/// All in `trace` that can be true; what cannot is counted in `clock`. What contradicts itself is another operation's, and so may be what
+/// follows in its communicator.
+pub(super) fn usable(trace: &Trace, clock: &mut GpuClock) -> Usable {
+    let group = |span| (span, group_of(trace, span));
+    let mut all: Vec<((SpanId, StrId), GpuTimes)> = trace.gpu_times.iter().map(|(span, times)| (group(span), times)).collect();
     all.sort_by_key(|(_, times)| times.seen_ns);
     let mut banned: FxHashSet<StrId> = FxHashSet::default();
-    let mut told = Vec::with_capacity(all.len());
-    for (group, times) in all {
+    let mut found = Usable { told: Vec::with_capacity(all.len()), impossible_ns: Vec::new() };
+    for ((span, group), times) in all {
         clock.operations += 1;
-        let checked = match checked(group, &times, clock.step_ns) {
+        let checked = match checked((span, group), &times, clock.step_ns) {
             Ok(_) if banned.contains(&group) => Err(Unusable::AfterContradiction),
             checked => checked,
         };
         match checked {
             Ok(one) => {
                 clock.unlaunched += u64::from(one.launched_ns.is_none());
-                told.push(one);
+                found.told.push(one);
             }
             Err(reason) => {
                 if matches!(reason, Unusable::Backwards | Unusable::TooLong) {
                     banned.insert(group);
+                    found.impossible_ns.push(times.seen_ns);
                 }
                 clock.refuse(reason);
             }
         }
     }
-    told
+    found
 }
 
-fn group_of(trace: &Trace, span: SpanId) -> StrId {
+/// The communicator of `span`.
+pub(super) fn group_of(trace: &Trace, span: SpanId) -> StrId {
     let at = trace.collectives.binary_search_by_key(&span, |collective| collective.span);
     at.map_or(StrId::EMPTY, |at| trace.collectives[at].group_name)
 }
 
-fn checked(group: StrId, times: &GpuTimes, step_ns: i64) -> Result<Told, Unusable> {
+fn checked((span, group): (SpanId, StrId), times: &GpuTimes, step_ns: i64) -> Result<Told, Unusable> {
     if times.start_ns == 0 || times.stop_ns == 0 {
         return Err(Unusable::Untold);
     }
@@ -89,7 +103,7 @@ fn checked(group: StrId, times: &GpuTimes, step_ns: i64) -> Result<Told, Unusabl
     if waited_ns.is_some_and(|waited_ns| stop_ns - start_ns > longest_ns(waited_ns, step_ns)) {
         return Err(Unusable::TooLong);
     }
-    Ok(Told { group, launched_ns, start_ns, stop_ns, seen_ns })
+    Ok(Told { span, group, launched_ns, start_ns, stop_ns, seen_ns })
 }
 
 /// What the GPU's clock can have gone on while the host waited for so long.

@@ -10,7 +10,7 @@ use rankscope_trace::StrId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::grain::Readings;
-use super::told::Told;
+use super::told::{Told, Usable};
 use super::{GpuClock, GpuClockWindow, NoLine, Unusable, conflicts, proof};
 
 /// The longest stretch that one line is drawn over: a clock is no line for much longer.
@@ -18,15 +18,34 @@ const WINDOW_NS: i64 = 10_000_000_000;
 /// Communicators of which each is tried for the one that is wrong.
 const TRIED_MAX: usize = 16;
 
-/// Draws lines through `told`, which is in order, and files them in `clock`.
-pub(super) fn place(told: Vec<Told>, readings: &Readings, clock: &mut GpuClock) {
-    let (Some(first), Some(last)) = (told.first(), told.last()) else { return };
+/// A line, and what it was drawn through.
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) fit: EdgeFit,
+    pub(super) told: Vec<Told>,
+    /// What the bounds were loosened by.
+    pub(super) loosened_ns: i64,
+    /// Nothing in its stretch or the next one looks odd.
+    pub(super) is_sure: bool,
+}
+
+/// Draws lines through `usable` and files them in `clock`.
+pub(super) fn place(usable: &Usable, readings: &Readings, clock: &mut GpuClock) -> Vec<Line> {
+    let Usable { told, impossible_ns } = usable;
+    let (Some(first), Some(last)) = (told.first(), told.last()) else { return Vec::new() };
     let (first_ns, length_ns) = (first.seen_ns, window_length_ns(last.seen_ns - first.seen_ns));
-    let number = |one: &Told| (one.seen_ns - first_ns) / length_ns;
-    let mut placing = Placing { readings, clock, banned: FxHashSet::default(), before: None };
-    for window in told.chunk_by(|a, b| number(a) == number(b)) {
+    let number = |seen_ns: i64| seen_ns.saturating_sub(first_ns).div_euclid(length_ns);
+    let is_impossible: FxHashSet<i64> = impossible_ns.iter().map(|seen_ns| number(*seen_ns)).collect();
+    let mut placing = Placing { readings, clock, banned: FxHashSet::default(), before: None, lines: Vec::new() };
+    for window in told.chunk_by(|a, b| number(a.seen_ns) == number(b.seen_ns)) {
+        let (drawn, contradicted) = (placing.lines.len(), placing.contradicted());
         placing.window(window);
+        // Whatever it is that contradicts, it may have begun before it did so.
+        if placing.contradicted() > contradicted || is_impossible.contains(&number(window[0].seen_ns)) {
+            placing.lines[drawn.saturating_sub(1)..].iter_mut().for_each(|line| line.is_sure = false);
+        }
     }
+    placing.lines
 }
 
 /// What windows of so much time in all are long, so that none is much shorter than the others.
@@ -41,9 +60,15 @@ struct Placing<'a> {
     /// Communicators that are used no more.
     banned: FxHashSet<StrId>,
     before: Option<EdgeFit>,
+    lines: Vec<Line>,
 }
 
 impl Placing<'_> {
+    /// Operations that contradicted others so far, and stretches in which all did.
+    fn contradicted(&self) -> u64 {
+        self.clock.unusable(Unusable::Contradicts) + self.clock.lineless(NoLine::Contradiction)
+    }
+
     fn window(&mut self, told: &[Told]) {
         let (mut told, passed): (Vec<Told>, Vec<Told>) = told.iter().partition(|one| !self.banned.contains(&one.group));
         self.refuse(passed.len(), Unusable::AfterContradiction);
@@ -51,7 +76,7 @@ impl Placing<'_> {
         let loosened_ns = self.clock.step_ns.saturating_add(self.readings.off_ns(first.seen_ns, last.seen_ns));
         self.drop_contradicting(&mut told, loosened_ns);
         match line(&told, loosened_ns, self.before.as_ref()) {
-            Ok(fit) => self.file(&fit, &told, loosened_ns),
+            Ok(fit) => self.file(&fit, told, loosened_ns),
             Err(NoLine::Contradiction) => self.blame(&told, loosened_ns),
             Err(reason) => self.clock.lineless[reason as usize] += 1,
         }
@@ -93,7 +118,7 @@ impl Placing<'_> {
             Some((group, fit, others)) => {
                 self.refuse(told.len() - others.len(), Unusable::Contradicts);
                 self.banned.insert(group);
-                self.file(&fit, &others, loosened_ns);
+                self.file(&fit, others, loosened_ns);
             }
             None => {
                 self.refuse(told.len(), Unusable::Contradicts);
@@ -107,7 +132,7 @@ impl Placing<'_> {
         self.clock.unusable[reason as usize] += operations as u64;
     }
 
-    fn file(&mut self, fit: &EdgeFit, told: &[Told], loosened_ns: i64) {
+    fn file(&mut self, fit: &EdgeFit, told: Vec<Told>, loosened_ns: i64) {
         let instant = |at: HostInstant| at.nanos_since_epoch();
         let window = GpuClockWindow {
             start_ns: instant(fit.start),
@@ -125,9 +150,10 @@ impl Placing<'_> {
             proven: !fit.degraded,
         };
         let odd = Some(&window).filter(|window| !window.proven);
-        let proven = odd.and_then(|odd| proof::proven(odd, told, loosened_ns, &FitOptions::usual(Estimator::Band)));
+        let proven = odd.and_then(|odd| proof::proven(odd, &told, loosened_ns, &FitOptions::usual(Estimator::Band)));
         self.clock.windows.push(proven.unwrap_or(window));
         self.before = Some(*fit);
+        self.lines.push(Line { fit: *fit, told, loosened_ns, is_sure: !fit.degraded });
     }
 }
 
@@ -161,4 +187,4 @@ fn exchanges(told: &[Told], loosened_ns: i64) -> Vec<Exchange> {
 }
 
 /// Launches up to so long before the first stop of a window was seen are of it: a tenth of it.
-const BEFORE_NS: i64 = WINDOW_NS / 10;
+pub(super) const BEFORE_NS: i64 = WINDOW_NS / 10;

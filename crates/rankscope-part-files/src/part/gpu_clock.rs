@@ -1,6 +1,7 @@
-//! The block about the clock of a rank's GPU. Parts of ranks that told none of its times have none, nor have those of earlier versions.
+//! The blocks about the clock of a rank's GPU, and about what has a place by it. Parts of ranks that told none of its times have none, nor
+//! have those of earlier versions.
 
-use rankscope_align::{GpuClock, GpuClockWindow};
+use rankscope_align::{GpuClock, GpuClockWindow, GpuPlaced};
 
 use super::{block, kinds};
 use crate::error::Error;
@@ -23,6 +24,12 @@ pub(super) fn write(writer: &mut Writer, clock: Option<&GpuClock>) -> Result<(),
         columns.counts(windows.iter().map(|window| u64::from(window.above)));
         columns.counts(windows.iter().map(|window| u64::from(window.below)));
         columns.bits(&windows.iter().map(|window| window.proven).collect::<Vec<_>>());
+    })?;
+    let Some(placed) = &clock.placed else { return Ok(()) };
+    writer.block(kinds::GPU_PLACED, |columns| {
+        columns.counts([placed.placed]);
+        columns.counts(placed.not_placed);
+        columns.signed(&[placed.error_max_ns]);
     })
 }
 
@@ -30,6 +37,7 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Option<GpuClock>, Error> {
     if !reader.kinds().any(|kind| kind == kinds::GPU_CLOCK) {
         return Ok(None);
     }
+    let placed = placed(reader)?;
     block(reader, kinds::GPU_CLOCK, |columns| {
         let counts = columns.unsigned()?;
         let [operations, unlaunched] = columns.exactly(counts)?;
@@ -37,7 +45,19 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Option<GpuClock>, Error> {
         let (unusable, lineless) = (columns.exactly(unusable)?, columns.exactly(lineless)?);
         let steps = columns.signed()?;
         let [step_ns] = columns.exactly(steps)?;
-        Ok(Some(GpuClock { operations, unlaunched, unusable, step_ns, windows: windows(columns)?, lineless }))
+        Ok(Some(GpuClock { operations, unlaunched, unusable, step_ns, windows: windows(columns)?, lineless, placed }))
+    })
+}
+
+fn placed(reader: &Reader<'_>) -> Result<Option<GpuPlaced>, Error> {
+    if !reader.kinds().any(|kind| kind == kinds::GPU_PLACED) {
+        return Ok(None);
+    }
+    block(reader, kinds::GPU_PLACED, |columns| {
+        let (placed, not_placed, errors) = (columns.unsigned()?, columns.unsigned()?, columns.signed()?);
+        let ([placed], not_placed) = (columns.exactly(placed)?, columns.exactly(not_placed)?);
+        let [error_max_ns] = columns.exactly(errors)?;
+        Ok(Some(GpuPlaced { placed, not_placed, error_max_ns }))
     })
 }
 

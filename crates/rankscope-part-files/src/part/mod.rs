@@ -55,6 +55,7 @@ mod kinds {
     pub(super) const PIECES: Kind = Kind(24);
     pub(super) const GPU: Kind = Kind(25);
     pub(super) const GPU_CLOCK: Kind = Kind(26);
+    pub(super) const GPU_PLACED: Kind = Kind(27);
 }
 
 /// One part read back.

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use common::{checked_part, file, part, part_of, rules, small_job, tabulated_part, traces, with_block};
 use proptest::prelude::*;
 use rankscope_align::validate::{Check, Device, Finding, Key, RankEvidence, Recorded, Rule, Stream};
-use rankscope_align::{GpuClock, GpuClockWindow};
+use rankscope_align::{GpuClock, GpuClockWindow, GpuPlaced};
 use rankscope_analyze::{Accounting, Class, ClassMode, Copied, Direction, HotName, Intervals, Side, StepSource, StepWindow};
 use rankscope_collectives::{ExpertKernel, ExpertOp, Group, Kind, LocalCollective, Operation, Reach, Sequence, Splits, Step};
 use rankscope_job::{Export, Fingerprint, OwnGpu, Part, Place, Rules, SettledTracer};
@@ -307,6 +307,11 @@ fn gpu_clock_of(numbers: [u64; 4], windows: Vec<([i64; 9], (u32, u32, bool))>) -
         step_ns: 32,
         windows: windows.into_iter().map(window).collect(),
         lineless: [numbers[3]; 3],
+        placed: numbers[0].is_multiple_of(2).then(|| GpuPlaced {
+            placed: numbers[1],
+            not_placed: [numbers[2]; 5],
+            error_max_ns: numbers[3].cast_signed(),
+        }),
     }
 }
 

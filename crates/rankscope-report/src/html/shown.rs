@@ -9,7 +9,7 @@ mod ranks;
 
 use rankscope_document::{
     Advice, Blame, BlameGroup, Budget, Clock, ClockMethod, ClockOffset, ClockPair, Document, GpuClock, GpuClockCount,
-    GpuTimesCount, Kernel, Reason, Verdict,
+    GpuNotPlacedCount, GpuTimesCount, Kernel, Reason, Verdict,
 };
 use serde::Serialize;
 
@@ -88,6 +88,8 @@ struct ShownGpuClock<'a> {
     proven: bool,
     lineless: &'a [GpuClockCount],
     unusable: &'a [GpuTimesCount],
+    placed: Option<u64>,
+    not_placed: &'a [GpuNotPlacedCount],
 }
 
 #[derive(Debug, Serialize)]
@@ -189,5 +191,7 @@ fn gpu_clock(of: &GpuClock) -> ShownGpuClock<'_> {
         proven: window.is_some_and(|window| window.proven),
         lineless: &of.lineless,
         unusable: &of.unusable,
+        placed: of.placed,
+        not_placed: &of.not_placed,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use rankscope_document::{Document, GpuClock, GpuClockUnknown, GpuClockWindow, GpuTimesUnusable};
+use rankscope_document::{Document, GpuClock, GpuClockUnknown, GpuClockWindow, GpuNotPlaced, GpuTimesUnusable};
 
 use super::selection::select;
 use super::{Sheet, Table, drawn};
@@ -61,7 +61,19 @@ fn sentences(gpus: &[GpuClock]) -> Vec<String> {
     for (reason, count) in summed(gpus.iter().flat_map(|gpu| &gpu.unusable).map(|one| (&one.reason, one.count))) {
         sentences.push(format!("{} not used: {}.", counted(clamped(count), "operation"), why_unusable(reason)));
     }
+    sentences.extend(placed(gpus));
     sentences
+}
+
+/// What of the operations the timeline shows, where the bounds of the clocks have them.
+fn placed(gpus: &[GpuClock]) -> Option<String> {
+    let placed = gpus.iter().filter_map(|gpu| gpu.placed).reduce(u64::saturating_add)?;
+    let error_ns = gpus.iter().filter_map(|gpu| gpu.placed_error_ns_max).max();
+    let error = error_ns.map_or_else(String::new, |ns| format!(", known to within {} or better", duration(ns as f64)));
+    let reasons = summed(gpus.iter().flat_map(|gpu| &gpu.not_placed).map(|one| (&one.reason, one.count)));
+    let left: Vec<String> = reasons.iter().map(|(reason, count)| format!("{count} {}", why_not_placed(reason))).collect();
+    let left = if left.is_empty() { String::new() } else { format!("; not there: {}", left.join(", ")) };
+    Some(format!("{} on the timeline, by these clocks{error}{left}.", counted(clamped(placed), "GPU operation")))
 }
 
 fn of_windows(count: u64) -> String {
@@ -91,6 +103,17 @@ fn why_no_line(reason: &GpuClockUnknown) -> &str {
     }
 }
 
+fn why_not_placed(reason: &GpuNotPlaced) -> &str {
+    match reason {
+        GpuNotPlaced::Unusable => "whose times are not used",
+        GpuNotPlaced::NoLine => "without a line",
+        GpuNotPlaced::Odd => "among times that look odd",
+        GpuNotPlaced::Unlaunched => "without a launch",
+        GpuNotPlaced::SeveralFiles => "of ranks with several files",
+        other => other.as_str(),
+    }
+}
+
 fn why_unusable(reason: &GpuTimesUnusable) -> &str {
     match reason {
         GpuTimesUnusable::Untold => "a time of the GPU was not told",
@@ -105,7 +128,7 @@ fn why_unusable(reason: &GpuTimesUnusable) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use rankscope_document::{Clock, GpuClockCount, GpuTimesCount};
+    use rankscope_document::{Clock, GpuClockCount, GpuNotPlacedCount, GpuTimesCount};
 
     use super::*;
     use crate::Style;
@@ -120,7 +143,19 @@ mod tests {
             ..GpuClockWindow::default()
         };
         let unproven = u64::from(!window.proven);
-        GpuClock { rank, operations: 640, windows: 3, unproven, narrowest: Some(window), ..GpuClock::default() }
+        let not_placed = vec![GpuNotPlacedCount { reason: GpuNotPlaced::Odd, count: 40 }];
+        let (placed, placed_error_ns_max) = (Some(600), Some(half_ns + 64));
+        GpuClock {
+            rank,
+            operations: 640,
+            windows: 3,
+            unproven,
+            narrowest: Some(window),
+            placed,
+            placed_error_ns_max,
+            not_placed,
+            ..GpuClock::default()
+        }
     }
 
     fn drawn_of(gpus: Vec<GpuClock>) -> String {

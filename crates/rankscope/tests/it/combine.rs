@@ -25,7 +25,8 @@ const NODES: [OriginNode; 3] = [
 /// Rounding of clocks, offsets and maps, each by one nanosecond.
 const ROUNDING_NS: u64 = 6;
 
-fn traces(path: &Path) -> Vec<Trace> {
+/// The traces of a file, with all arguments.
+pub(crate) fn traces(path: &Path) -> Vec<Trace> {
     let options = ReadOptions::default().with_args(ArgsPolicy::All);
     read(File::open(path).unwrap(), &options).unwrap().into_iter().map(|member| member.trace.unwrap()).collect()
 }

@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rankscope_testkit::{Need, skip};
+use rankscope_trace::{ArgValue, SpanId, Trace};
 use serde_json::{Value, json};
 
+use crate::combine::traces;
 use crate::common::{rankscope, report};
 use crate::map_merge::{assert_same, text};
 use crate::process::PROGRAM;
@@ -84,7 +86,13 @@ fn the_slow_rank_is_named_from_the_plugins_recordings_alone() {
     assert_gpus_are_known(&document["clock"]["gpus"], *base_ns, began_ns);
     let out = folder.path().join("report");
     let said = rankscope(&["report", text(&run), "--out", text(&out)]).stdout;
-    assert!(String::from_utf8_lossy(&said).contains("GPU CLOCKS"), "{}", String::from_utf8_lossy(&said));
+    let said = String::from_utf8_lossy(&said);
+    assert!(said.contains("GPU CLOCKS") && said.contains("on the timeline, by these clocks"), "{said}");
+    assert_gpus_lie_where_they_worked(&run, *base_ns, began_ns);
+    let shown: usize = traces(&out.join("timeline.pftrace")).iter().map(|trace| of_gpu(trace).count()).sum();
+    let placed = |gpu: &Value| gpu["placed"].as_u64().expect("it was asked");
+    let placed: u64 = document["clock"]["gpus"].as_array().expect("a list").iter().map(placed).sum();
+    assert_eq!(shown as u64, placed, "{document}");
     assert_same(&run.join("raw"), &[]);
 }
 
@@ -113,6 +121,61 @@ fn assert_gpus_are_known(gpus: &Value, base_ns: i64, began_ns: &[i64]) {
             "{gpu}"
         );
     }
+}
+
+/// What `trace` shows of its GPU.
+fn of_gpu(trace: &Trace) -> impl Iterator<Item = SpanId> {
+    trace.spans.ids().filter(|span| trace.name(*span).ends_with(" on the GPU"))
+}
+
+/// Each rank's work on its GPU, as far as its recording lets it be placed, is where job.c had it, within the error that is told.
+fn assert_gpus_lie_where_they_worked(run: &Path, base_ns: i64, began_ns: &[i64]) {
+    // As above.
+    const SLACK_NS: i64 = 3_000;
+    let mut placed = 0;
+    for file in fs::read_dir(run.join("raw")).expect("readable") {
+        let file = file.expect("readable").path();
+        let out = run.with_file_name(file.file_stem().expect("a name")).with_extension("pftrace");
+        let done = rankscope(&["combine", text(&file), "-o", text(&out)]);
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let [trace] = &traces(&out)[..] else { panic!("one file is one rank") };
+        let rank = i64::from(trace.provenance.rank.expect("told").0.0);
+        let scaled = |ns: i64, ppb: i64| (i128::from(ns) * i128::from(ppb) / i128::from(1_000_000_000 + ppb)) as i64;
+        // What the GPU's clock showed, on the rank's own: job.c's arithmetic backwards, and forwards again.
+        let own_ns = |gpu_ns: i64| {
+            let since_ns = gpu_ns - 5_000_000 - (rank * 5 % 8) * 700_000 - base_ns;
+            let true_ns = base_ns + since_ns - scaled(since_ns, (rank * 3 % 8 - 3) * 15_000);
+            let drifted =
+                i128::from(true_ns - began_ns[rank as usize]) * i128::from((rank * 3 % 8 - 4) * 4_000) / 1_000_000_000;
+            true_ns + ahead_ns(rank) + drifted as i64
+        };
+        let number = |span: SpanId, key: &str| {
+            let (_, value) = trace.spans.args.row(span.0 as usize).find(|(name, _)| trace.strings.text(*name) == key)?;
+            match value {
+                ArgValue::I64(number) => Some(number),
+                ArgValue::U64(number) => i64::try_from(number).ok(),
+                _ => None,
+            }
+        };
+        // A reading of the GPU's clock shows what was up to a step ago.
+        let step_ns = 1_024;
+        let told = trace.spans.ids().filter_map(|span| Some([number(span, "GPU start ns")?, number(span, "GPU stop ns")?]));
+        let truths: Vec<[i64; 2]> = told.map(|told| told.map(own_ns)).collect();
+        assert_eq!(truths.len(), 80);
+        for span in of_gpu(trace) {
+            let [start_error_ns, stop_error_ns] =
+                ["start error ns", "stop error ns"].map(|key| number(span, key).expect("an error is told"));
+            let (start_ns, stop_ns) = (trace.spans.start_ns(span), trace.spans.end_ns(span));
+            let is_it = |truth: &&[i64; 2]| {
+                (truth[0] - start_ns).abs() <= start_error_ns + SLACK_NS + step_ns
+                    && (truth[1] - stop_ns).abs() <= stop_error_ns + SLACK_NS + step_ns
+            };
+            assert!(start_error_ns < 200_000 && truths.iter().any(|truth| is_it(&truth)), "rank {rank}: {start_ns} {stop_ns}");
+            placed += 1;
+        }
+    }
+    // A rank's times may look odd by chance, and then it has no places; not those of all.
+    assert!(placed >= 80 && placed % 80 == 0, "{placed}");
 }
 
 /// A job that stands still after 20 steps: `stuck` comes to nothing more, and where it is no rank, all come and no kernel ends.

@@ -72,6 +72,8 @@ function gpuTable(gpus) {
       { head: "Without a line", text: true, key: (g) => countOf(g.lineless), cell: (g) => whyOf(g.lineless) },
       { head: "Operations", key: (g) => g.operations, cell: (g) => formatCount(g.operations) },
       { head: "Not used", text: true, key: (g) => countOf(g.unusable), cell: (g) => whyOf(g.unusable) },
+      { head: "On the timeline", key: (g) => g.placed, cell: (g) => orAbsent(g.placed, formatCount, "not told by this part") },
+      { head: "Not there", text: true, key: (g) => countOf(g.not_placed), cell: (g) => whyOf(g.not_placed) },
     ],
     sort: [2, "descending"],
   });
@@ -83,6 +85,7 @@ const whyOf = (counts) => (counts.length === 0 ? "none" : counts.map(({ reason, 
 
 const GPU_REASONS = {
   too_few: "of too few operations", one_sided: "bounded from one side", contradiction: "that no clock explains",
+  unusable: "not used", no_line: "without a line", odd: "among odd times", unlaunched: "without a launch", several_files: "of several files",
   untold: "not told", out_of_range: "far from any clock", backwards: "backwards", too_long: "longer than the host waited", contradicts: "against others", after_contradiction: "behind those",
 };
 
