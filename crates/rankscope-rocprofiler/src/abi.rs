@@ -9,7 +9,7 @@ mod record;
 mod status;
 
 pub use record::layouts;
-pub(crate) use record::{Agent, Copy, Dispatch, HipCall, HipCallAfterAncestor, RecordStart};
+pub(crate) use record::{Agent, AgentUuid, Copy, Dispatch, HipCall, HipCallAfterAncestor, HipStream, RecordStart};
 pub use status::Status;
 
 /// A context, a buffer, an agent, a thread.
@@ -52,6 +52,13 @@ impl Kind {
 pub(crate) const CODE_OBJECT: c_int = 10;
 pub(crate) const KERNEL_SYMBOL: c_int = 2;
 pub(crate) const LOAD: c_int = 1;
+
+/// The service that tells which stream of HIP a call is about, before it and after it, and what it is called where there is one.
+pub(crate) const HIP_STREAM: c_int = 20;
+pub(crate) const HIP_STREAM_NAME: &str = "HIP_STREAM";
+pub(crate) const STREAM_SET: c_int = 3;
+pub(crate) const ENTER: c_int = 1;
+pub(crate) const EXIT: c_int = 2;
 
 /// What a service tells at once.
 #[repr(C)]

@@ -11,10 +11,11 @@ use rankscope_devices::text;
 use rankscope_record::recording::json::quoted;
 use rankscope_record::set_metadata;
 
-use crate::abi::{Agent, GPU};
+use crate::abi::{Agent, AgentUuid, GPU};
 
-/// How much of a description is asked for: what is read of it, in whole words.
-pub(crate) const AGENT_BYTES: usize = 296;
+/// How much of a description is asked for, in whole words: all that is read of it, and what versions have that know no UUIDs, which answer
+/// to no more.
+pub(crate) const AGENT_BYTES: [usize; 2] = [312, 296];
 
 /// More than a host has.
 const AGENTS_MAX: usize = 1_024;
@@ -33,6 +34,8 @@ struct Gpu {
     /// As the kernel writes it: `0000:c3:00.0`.
     place: String,
     name: Option<String>,
+    /// As the kernel writes its `unique_id`.
+    uuid: Option<String>,
 }
 
 impl Gpus {
@@ -47,10 +50,12 @@ impl Gpus {
 
     /// Says them in the recording that runs.
     pub(crate) fn say(&self) {
-        for Gpu { number, place, name } in self.by_agent.values() {
+        for Gpu { number, place, name, uuid } in self.by_agent.values() {
             set_metadata(&format!("device.{number}.pci"), &quoted(place));
-            if let Some(name) = name {
-                set_metadata(&format!("device.{number}.name"), &quoted(name));
+            for (what, text) in [("name", name), ("uuid", uuid)] {
+                if let Some(text) = text {
+                    set_metadata(&format!("device.{number}.{what}"), &quoted(text));
+                }
             }
         }
     }
@@ -79,16 +84,18 @@ impl Gpus {
     unsafe fn add(&mut self, agent: *const u8) {
         // SAFETY: the length is its first word, which is aligned as all of it is.
         let bytes = unsafe { agent.cast::<u64>().read() };
-        let bytes = usize::try_from(bytes).unwrap_or(0).min(AGENT_BYTES);
+        let bytes = usize::try_from(bytes).unwrap_or(0).min(AGENT_BYTES[0]);
         // SAFETY: so long it says that it is.
-        let agent = Agent::read(unsafe { std::slice::from_raw_parts(agent, bytes) });
+        let agent = unsafe { std::slice::from_raw_parts(agent, bytes) };
+        let uuid = AgentUuid::read(agent).and_then(|AgentUuid { unique }| uuid(unique));
+        let agent = Agent::read(agent);
         let Some(Agent { id, location, domain, product_name, number, .. }) = agent.filter(|agent| agent.sort == GPU) else {
             return;
         };
         let Ok(number) = u32::try_from(number) else { return };
         // SAFETY: a name lasts as long as the process.
         let name = unsafe { text(product_name as usize as *const c_char) }.filter(|name| !name.is_empty());
-        self.by_agent.insert(id, Gpu { number, place: place(domain, location), name });
+        self.by_agent.insert(id, Gpu { number, place: place(domain, location), name, uuid });
     }
 }
 
@@ -96,6 +103,11 @@ impl Gpus {
 fn place(domain: u32, location: u32) -> String {
     let (bus, device, function) = (location >> 8 & 0xff, location >> 3 & 0x1f, location & 0x7);
     format!("{domain:04x}:{bus:02x}:{device:02x}.{function}")
+}
+
+/// As the kernel's files and ROCm SMI have it; none where it has none.
+fn uuid(unique: u64) -> Option<String> {
+    (unique != 0 && unique != u64::MAX).then(|| format!("{unique:016x}"))
 }
 
 #[cfg(test)]
@@ -110,6 +122,7 @@ mod tests {
         words[13] = 0xc308 << 32;
         words[14] = 1;
         words[36] = u64::from(number.cast_unsigned());
+        words[37] = 0x89ab_cdef_0123;
         words
     }
 
@@ -127,6 +140,7 @@ mod tests {
         assert_eq!([5, 6, 9, 10].map(|id| gpus.number(id)), [None, Some(0), Some(1), None]);
         assert_eq!((gpus.agents, gpus.is_empty(), told(&[agent(1, 5, 0)]).is_empty()), (4, false, true));
         assert_eq!(gpus.by_agent[&6].place, "0001:c3:01.0");
+        assert_eq!(gpus.by_agent[&6].uuid.as_deref(), Some("000089abcdef0123"));
     }
 
     #[test]
@@ -134,5 +148,14 @@ mod tests {
         let mut short = agent(GPU, 6, 0);
         short[0] = 288;
         assert!(told(&[short]).is_empty());
+    }
+
+    #[test]
+    fn one_without_a_uuid_is_a_gpu_all_the_same() {
+        let (mut older, mut none) = (agent(GPU, 6, 0), agent(GPU, 7, 1));
+        older[0] = 296;
+        none[37] = 0;
+        let gpus = told(&[older, none]);
+        assert_eq!([6, 7].map(|id| (gpus.number(id), gpus.by_agent[&id].uuid.clone())), [(Some(0), None), (Some(1), None)]);
     }
 }

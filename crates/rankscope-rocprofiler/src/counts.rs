@@ -23,6 +23,8 @@ pub struct Counts {
     pub unknown_kinds: BTreeMap<u32, u64>,
     /// Kernels whose symbol was loaded before anybody listened.
     pub kernels_without_name: u64,
+    /// Work that is on its queue, because the stream of HIP that it was given to is not known; none where no streams are told at all.
+    pub work_without_stream: u64,
     /// Work on agents that are no GPUs, or that nobody knows: copies from host to host.
     pub work_without_device: u64,
 }

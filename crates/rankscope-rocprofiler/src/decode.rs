@@ -1,8 +1,9 @@
 //! Records into what the recorder joins: work, calls and ties.
 //!
 //! One record is read by itself, in any order; what it belongs to is found out when all are there. A kernel or a copy brings the span that
-//! it was launched in, and its call the range that the program named. Queues are numbered as they come, because a queue's handle is an
-//! address in some versions; copies have no queue, and are on stream 0.
+//! it was launched in, and its call the range that the program named. Work is on the stream of HIP that its call was about. Where that is not
+//! told it is on its queue: queues are numbered as they come, because a queue's handle is an address in some versions, and copies, which have
+//! none, are on queue 0. Among streams, queues have numbers that no stream has.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::c_int;
@@ -22,12 +23,16 @@ use crate::words;
 pub(crate) trait LookUp: Send + 'static {
     /// The symbol of a kernel.
     fn kernel(&self, kernel: u64) -> Option<String>;
+    /// The stream of HIP that work of a call is on.
+    fn stream(&self, call: u64) -> Option<u64>;
     /// A call of the HIP runtime.
     fn hip_call(&self, operation: c_int) -> Option<String>;
 }
 
-/// The stream of copies.
+/// The queue of copies.
 const COPIES: u64 = 0;
+/// Streams of HIP have numbers below this.
+const QUEUES_AMONG_STREAMS: u64 = 1 << 16;
 
 /// What is decoded of a session.
 pub(crate) struct Decoder<L> {
@@ -39,13 +44,15 @@ pub(crate) struct Decoder<L> {
     names: HashSet<Arc<str>>,
     kernels: HashMap<u64, Arc<str>>,
     calls: HashMap<c_int, (Arc<str>, CallSort)>,
-    streams: HashMap<(u32, u64), u64>,
+    queues: HashMap<(u32, u64), u64>,
+    /// Whether streams are told.
+    knows_streams: bool,
     last_tie: Option<ExternalCorrelation>,
     pub(crate) counts: Counts,
 }
 
 impl<L: LookUp> Decoder<L> {
-    pub(crate) fn new(look_up: L, gpus: Gpus, which: ApiCalls) -> Self {
+    pub(crate) fn new(look_up: L, gpus: Gpus, which: ApiCalls, knows_streams: bool) -> Self {
         Self {
             look_up,
             gpus,
@@ -54,7 +61,8 @@ impl<L: LookUp> Decoder<L> {
             names: HashSet::new(),
             kernels: HashMap::new(),
             calls: HashMap::new(),
-            streams: HashMap::new(),
+            queues: HashMap::new(),
+            knows_streams,
             last_tie: None,
             counts: Counts::default(),
         }
@@ -88,8 +96,9 @@ impl<L: LookUp> Decoder<L> {
         let Dispatch { internal, external, start, end, agent, queue, kernel } = Dispatch::read(record)?;
         let Some(device) = self.gpus.number(agent) else { return self.without_device() };
         let name = self.kernel(kernel);
-        let next = self.streams.keys().filter(|(of, _)| *of == device).count() as u64 + COPIES + 1;
-        let stream = *self.streams.entry((device, queue)).or_insert(next);
+        let next = self.queues.keys().filter(|(of, _)| *of == device).count() as u64 + COPIES + 1;
+        let queue = *self.queues.entry((device, queue)).or_insert(next);
+        let stream = self.stream(internal, queue);
         self.tie(CorrelationKind::Default, external, internal);
         self.keep(Category::KERNEL, name, (start, end), (device, stream), internal);
         Some(())
@@ -104,8 +113,20 @@ impl<L: LookUp> Decoder<L> {
             _ => self.name(words::copy(direction)),
         };
         self.tie(CorrelationKind::Default, external, internal);
-        self.keep(Category::GPU_MEMCPY, name, (start, end), (device, COPIES), internal);
+        let stream = self.stream(internal, COPIES);
+        self.keep(Category::GPU_MEMCPY, name, (start, end), (device, stream), internal);
         Some(())
+    }
+
+    /// Where work of a call is drawn that ran on this queue.
+    fn stream(&mut self, call: u64, queue: u64) -> u64 {
+        if !self.knows_streams {
+            return queue;
+        }
+        self.look_up.stream(call).unwrap_or_else(|| {
+            self.counts.work_without_stream += 1;
+            QUEUES_AMONG_STREAMS + queue
+        })
     }
 
     fn call(&mut self, size: u64, record: &[u8]) -> Option<()> {

@@ -77,6 +77,11 @@ impl Hub {
         }
     }
 
+    /// What was refused of what tells streams of HIP; zero is nothing. Who is not asked about work does not learn of its stream either.
+    pub(crate) fn streams_status(&self) -> i32 {
+        if self.tool.streams_status == 0 { self.tool.ties_status } else { self.tool.streams_status }
+    }
+
     /// A buffer to copy records into.
     pub(crate) fn buffer(&self) -> Option<*mut u8> {
         self.pool.take()

@@ -36,8 +36,8 @@
 //! configured only before the first runtime is up: by the session, if that begins first, or by this crate's other form,
 //! `librankscope_rocprofiler.so`, which ROCm loads where `ROCP_TOOL_LIBRARIES` names it.
 //!
-//! What is not here: counters and samples of the hardware, memory and scratch memory, streams of HIP (work is on the queue that it ran on),
-//! nodes of graphs, demangled names, and versions other than 1.x.
+//! What is not here: counters and samples of the hardware, memory and scratch memory, nodes of graphs (rocprofiler tells which graph was
+//! launched, and of no kernel which node it is), demangled names, and versions other than 1.x.
 
 pub mod abi;
 mod absent;
@@ -56,6 +56,7 @@ mod places;
 mod probe;
 mod running;
 mod source;
+mod streams;
 mod tool;
 mod words;
 mod worker;

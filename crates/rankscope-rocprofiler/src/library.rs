@@ -37,6 +37,7 @@ functions! {
             = fn(c_int, c_int, *mut *const c_char, *mut u64);
     }
     known {
+        callback_kind_name: "rocprofiler_query_callback_tracing_kind_name" = fn(c_int, *mut *const c_char, *mut u64);
         at_registration: "rocprofiler_at_intercept_table_registration" = fn(Registered, c_int, *mut c_void);
     }
 }
@@ -88,13 +89,18 @@ impl Library {
         Status(unsafe { (self.functions.force_configure)(tool) }).done()
     }
 
-    /// Its GPUs.
+    /// Its GPUs, with as much as this version has of them.
     pub(crate) fn gpus(&self) -> Result<Gpus, Status> {
+        let [whole, least] = crate::agents::AGENT_BYTES;
+        self.gpus_in(whole).or_else(|_| self.gpus_in(least))
+    }
+
+    fn gpus_in(&self, bytes: usize) -> Result<Gpus, Status> {
         let mut gpus = Gpus::default();
         let place = (&raw mut gpus).cast();
-        // SAFETY: the function is called before this returns, with the place that it is for.
         let ask = self.functions.query_agents;
-        let status = unsafe { ask(crate::abi::AGENT_VERSION, Gpus::told, crate::agents::AGENT_BYTES, place) };
+        // SAFETY: the function is called before this returns, with the place that it is for.
+        let status = unsafe { ask(crate::abi::AGENT_VERSION, Gpus::told, bytes, place) };
         Status(status).done().map(|()| gpus)
     }
 
@@ -148,6 +154,27 @@ impl Library {
         let (first, count) = list(operations);
         // SAFETY: as above, and the function lives as long as the process.
         Status(unsafe { (self.functions.tell_at_once)(context, kind, first, count, told, ptr::null_mut()) }).done()
+    }
+
+    /// `told` is told which stream of HIP calls are about, where this version has a service that does so.
+    ///
+    /// # Errors
+    /// It has none of that name under its number, or refuses it.
+    pub(crate) fn tell_streams(&self, context: Handle, told: ToldAtOnce) -> Result<(), Status> {
+        let name = self.callback_kind(crate::abi::HIP_STREAM).filter(|name| name.starts_with(crate::abi::HIP_STREAM_NAME));
+        match name {
+            Some(_) => self.tell_at_once(context, crate::abi::HIP_STREAM, &[crate::abi::STREAM_SET], told),
+            None => Err(Status::NO_SUCH_KIND),
+        }
+    }
+
+    /// What a service is called that tells at once.
+    fn callback_kind(&self, kind: c_int) -> Option<String> {
+        let (mut name, mut length) = (ptr::null(), 0);
+        // SAFETY: the library puts the address of a text of its own there, which ends in a zero byte.
+        let status = unsafe { self.functions.callback_kind_name?(kind, &raw mut name, &raw mut length) };
+        // SAFETY: see above.
+        if status == 0 { unsafe { text(name) } } else { None }
     }
 
     /// `asked` is asked what records of these kinds belong to.

@@ -38,7 +38,7 @@ impl Running {
     fn with_hub(hub: &'static Hub, options: &RocprofilerOptions) -> Result<Self, Absent> {
         // SAFETY: they are there as long as the process.
         unsafe { (hub.tool.receive)(&raw const edge::RECEIVERS) };
-        let decoder = Decoder::new(hub, hub.gpus.clone(), options.calls);
+        let decoder = Decoder::new(hub, hub.gpus.clone(), options.calls, hub.streams_status() == 0);
         let worker = Worker::start("rankscope-rocprofiler", Collector::new(hub, decoder), options.flush_every);
         let worker = worker.map_err(|error| Absent::NoRoom { what: "a thread", said: error.to_string() })?;
         let started = Status((hub.tool.start)()).done();

@@ -55,8 +55,12 @@ fn say_what_is_there(hub: &Hub) {
         "buffer_bytes": hub.buffer_bytes(),
     });
     set_metadata("rocprofiler.library", &said.to_string());
-    let services =
-        [("copies", hub.tool.copies_status), ("calls", hub.tool.calls_status), ("spans of work", hub.tool.ties_status)];
+    let services = [
+        ("copies", hub.tool.copies_status),
+        ("calls", hub.tool.calls_status),
+        ("spans of work", hub.tool.ties_status),
+        ("streams of HIP", hub.streams_status()),
+    ];
     let refused = services.iter().filter(|(_, status)| *status != 0);
     let refused: Vec<String> = refused.map(|(what, status)| format!("{what}: {}", Status(*status))).collect();
     if !refused.is_empty() {

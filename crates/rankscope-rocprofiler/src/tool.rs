@@ -18,6 +18,7 @@ use rankscope_devices::{ApiCalls, CallSort};
 use crate::abi::{CODE_OBJECT, Handle, Header, KERNEL_SYMBOL, KernelSymbol, Kind, LOAD, Status, Told};
 use crate::library::Library;
 use crate::names::Names;
+use crate::streams::{self, Streams};
 
 /// The version of rankscope, which both sides of a table have to be of.
 pub(crate) const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
@@ -51,6 +52,7 @@ pub(crate) struct Tool {
     pub(crate) copies_status: c_int,
     pub(crate) calls_status: c_int,
     pub(crate) ties_status: c_int,
+    pub(crate) streams_status: c_int,
     /// Whether it knows which runtimes are up.
     pub(crate) tells_of_runtimes: c_int,
     pub(crate) receive: unsafe extern "C" fn(*const Receivers),
@@ -58,6 +60,8 @@ pub(crate) struct Tool {
     pub(crate) stop: extern "C" fn() -> c_int,
     pub(crate) flush: extern "C" fn() -> c_int,
     pub(crate) kernel_name: extern "C" fn(u64) -> *const c_char,
+    /// The stream of HIP and one that work of this call is on; zero where that is not known.
+    pub(crate) stream: extern "C" fn(u64) -> u64,
     /// How many runtimes came up since.
     pub(crate) runtimes: extern "C" fn() -> u64,
 }
@@ -77,6 +81,7 @@ struct Made {
 
 static MADE: OnceLock<Made> = OnceLock::new();
 static NAMES: Names = Names::new();
+static STREAMS: Streams = Streams::new();
 static RECEIVERS: AtomicPtr<Receivers> = AtomicPtr::new(ptr::null_mut());
 static RUNTIMES: AtomicU64 = AtomicU64::new(0);
 /// rocprofiler has ended, or is about to: it may not be asked for anything any more. Held while it is.
@@ -110,6 +115,7 @@ struct Asked {
     copies: Option<Status>,
     calls: Option<Status>,
     ties: Option<Status>,
+    streams: Option<Status>,
     /// One that does not tell has nobody know that it came too late.
     tells_of_runtimes: bool,
 }
@@ -134,6 +140,7 @@ fn ask_for_work(library: &Library, which: ApiCalls, asked: &mut Asked) -> Result
     asked.copies = trace(Kind::Copy, &[]).err();
     asked.calls = trace(Kind::HipCall, &recorded(library, which)).err();
     asked.ties = library.ask_for_external(asked.work, &Kind::ALL.map(|kind| kind as c_int), asked_for).err();
+    asked.streams = library.tell_streams(asked.work, streams::told).err();
     asked.tells_of_runtimes = library.at_registration(registered);
     library.start(names).map_err(|status| (c"rocprofiler_start_context", status))
 }
@@ -160,12 +167,14 @@ impl Tool {
             copies_status: number(asked.copies),
             calls_status: number(asked.calls),
             ties_status: number(asked.ties),
+            streams_status: number(asked.streams),
             tells_of_runtimes: asked.tells_of_runtimes.into(),
             receive,
             start,
             stop,
             flush,
             kernel_name,
+            stream,
             runtimes,
         }
     }
@@ -190,6 +199,10 @@ extern "C" fn flush() -> c_int {
 
 extern "C" fn kernel_name(kernel: u64) -> *const c_char {
     NAMES.find(kernel)
+}
+
+extern "C" fn stream(call: u64) -> u64 {
+    STREAMS.find(call)
 }
 
 extern "C" fn runtimes() -> u64 {
@@ -230,10 +243,13 @@ unsafe extern "C" fn asked_for(
     _context: Handle,
     kind: c_int,
     _operation: c_int,
-    _internal: u64,
+    internal: u64,
     external: *mut u64,
     _: *mut c_void,
 ) -> c_int {
+    if kind != Kind::HipCall as c_int {
+        STREAMS.note(internal);
+    }
     // SAFETY: the place for the answer, or null.
     if let Some(external) = unsafe { external.as_mut() } {
         *external = receivers().map_or(0, |receivers| (receivers.external)(kind));

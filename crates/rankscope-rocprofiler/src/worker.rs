@@ -28,6 +28,10 @@ impl LookUp for &'static Hub {
         unsafe { text((self.tool.kernel_name)(kernel)) }
     }
 
+    fn stream(&self, call: u64) -> Option<u64> {
+        (self.tool.stream)(call).checked_sub(1)
+    }
+
     fn hip_call(&self, operation: c_int) -> Option<String> {
         self.library.hip_call(operation)
     }

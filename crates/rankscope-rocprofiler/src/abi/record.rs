@@ -26,4 +26,9 @@ records! {
     Agent {
         size: u64 = 0, id: u64 = 8, sort: u32 = 16, location: u32 = 108, domain: u32 = 112, product_name: u64 = 264, number: i32 = 288,
     }
+    /// The end of the description of an agent, which not all versions have: the first half of its UUID, the other being zero.
+    AgentUuid { unique: u64 = 296 }
+
+    /// The stream of HIP that a call is about.
+    HipStream { size: u64 = 0, stream: u64 = 8 }
 }

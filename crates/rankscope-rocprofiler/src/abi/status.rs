@@ -32,6 +32,8 @@ statuses! {
 }
 
 impl Status {
+    /// This version has no such service.
+    pub(crate) const NO_SUCH_KIND: Self = Self(4);
     /// rocprofiler has ended.
     pub(crate) const ENDED: Self = Self(21);
     /// A tool may only be configured before the first runtime is up.

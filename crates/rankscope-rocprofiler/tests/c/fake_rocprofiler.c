@@ -1,11 +1,12 @@
 /* A library that stands for rocprofiler-sdk. FAKE_ROCPROFILER says which: "0.6" and "2.0" are other versions, "no-gpu" has a CPU alone,
  * "locked" was configured before, "deaf" says that it was configured and asks nobody, "refuses" records no kernels, "poor" records kernels
  * and nothing else, "silent" starts no context, "elsewhen" has a clock of its own, "no-time" shows none, "wall" stamps with the wall clock,
- * "short-agent" describes agents in fewer words. Anything else works, and does what fake_play() is told, line by line. Compiled with
+ * "short-agent" describes agents in fewer words, "streams" tells streams of HIP, "renumbered" has another service under the number of that. Anything else works, and does what fake_play() is told, line by line. Compiled with
  * -DINCOMPLETE it lacks a function. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 #include <unistd.h>
 
 enum { OK = 0, NOT_FOUND = 2, LOCKED = 16, NOT_IMPLEMENTED = 17, INVALID = 19, FINALIZED = 21 };
-enum { HIP = 5, COPY = 10, KERNEL = 11, CODE_OBJECT = 10 };
+enum { HIP = 5, COPY = 10, KERNEL = 11, CODE_OBJECT = 10, HIP_STREAM = 20 };
 enum { KINDS = 16, OPERATIONS = 16, RECORDS_MAX = 65536 };
 
 typedef struct {
@@ -125,6 +126,11 @@ static struct {
     told_fn told;
 } symbols[4];
 static int symbols_count;
+static struct {
+    uint64_t context;
+    told_fn told;
+} streams[4];
+static int streams_count;
 static asked_fn asked[64];
 static registered_fn registered[4];
 static int registered_count, runtimes;
@@ -153,12 +159,19 @@ int rocprofiler_query_available_agents(int version, int (*told)(int, const void 
     static agent agents[4];
     const void *all[4];
     size_t count = is("no-gpu") ? 1 : 4;
-    if (version != 1 || bytes > sizeof(agent))
+#ifdef WITHOUT_ANCESTOR
+    enum { AGENT_BYTES = offsetof(agent, uuid) };
+#else
+    enum { AGENT_BYTES = sizeof(agent) };
+#endif
+    if (version != 1 || bytes > AGENT_BYTES)
         return INVALID;
     for (size_t i = 0; i < count; i++) {
-        agents[i] = (agent){.size = is("short-agent") ? 280 : sizeof(agent), .id = 1000 + i, .sort = i ? 2 : 1, .node = (uint32_t)i,
+        agents[i] = (agent){.size = is("short-agent") ? 280 : AGENT_BYTES, .id = 1000 + i, .sort = i ? 2 : 1, .node = (uint32_t)i,
                             .logical = (int)i, .of_type = (int)(i ? i - 1 : 0), .location = (uint32_t)(0xc0 + i) << 8,
                             .product_name = i ? "AMD Instinct" : "a CPU"};
+        uint64_t unique = i == 2 ? 0 : 0x89abcdef01234500u + i; /* some have none */
+        memcpy(agents[i].uuid, &unique, sizeof unique);
         all[i] = &agents[i];
     }
     return told(1, all, count, data);
@@ -218,12 +231,27 @@ int rocprofiler_configure_callback_tracing_service(id context, int kind, const i
     (void)data;
     if (status_now != -1)
         return LOCKED;
+    if (kind == HIP_STREAM && !is("streams") && !is("renumbered"))
+        return 4;
+    if (kind == HIP_STREAM && count == 1 && operations[0] == 3) {
+        streams[streams_count].context = context.handle;
+        streams[streams_count++].told = t;
+        return OK;
+    }
     if (kind != CODE_OBJECT || count != 1 || operations[0] != 2)
         return INVALID;
     symbols[symbols_count].context = context.handle;
     symbols[symbols_count++].told = t;
     return OK;
 }
+
+#ifndef WITHOUT_ANCESTOR
+int rocprofiler_query_callback_tracing_kind_name(int kind, const char **name, uint64_t *length) {
+    *name = kind == HIP_STREAM ? (is("renumbered") ? "ROCJPEG_API" : "HIP_STREAM") : NULL;
+    *length = *name ? strlen(*name) : 0;
+    return *name ? OK : 4;
+}
+#endif
 
 int rocprofiler_configure_external_correlation_id_request_service(id context, const int *kinds, size_t count, asked_fn a, void *data) {
     (void)data;

@@ -38,6 +38,22 @@ static void kernel(size_t b, char word[12][64]) {
     put(b, 1, KERNEL, room, bytes);
 }
 
+/* A call about a stream begins or ends: what a tool keeps in between is kept as deep as calls are in each other. */
+static void stream(int phase, uint64_t number) {
+    static uint64_t kept[8][4];
+    static int depth;
+    depth -= phase == 2;
+    for (int i = 0; i < streams_count; i++) {
+        struct {
+            uint64_t size, stream, value;
+        } data = {sizeof data, number, 0x7f00};
+        callback_record record = {.kind = HIP_STREAM, .operation = 3, .phase = phase, .payload = &data};
+        if (started[streams[i].context])
+            streams[i].told(record, &kept[depth][i], NULL);
+    }
+    depth += phase == 1;
+}
+
 static void line(char *text) {
     char word[12][64] = {{0}};
     int words = 0;
@@ -62,6 +78,10 @@ static void line(char *text) {
             if (started[symbols[i].context])
                 symbols[i].told(record, &data, NULL);
         memset(word[2], 'x', sizeof word[2]); /* a name is the code object's, and goes with it */
+    } else if (!strcmp(what, "stream")) {
+        stream(1, N(1));
+    } else if (!strcmp(what, "stream-end")) {
+        stream(2, 0);
     } else if (!strcmp(what, "threads")) {
         pthread_t threads[16];
         uint64_t first[16];

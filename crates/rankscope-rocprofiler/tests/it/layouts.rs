@@ -2,7 +2,7 @@
 //! rocprofiler-sdk 1.x's. AMD's own headers were read, not compiled.
 
 /// Record of ours, the field, its offset, its bytes.
-const TABLE: [(&str, &str, usize, usize); 35] = [
+const TABLE: [(&str, &str, usize, usize); 38] = [
     ("RecordStart", "size", 0, 8),
     ("RecordStart", "kind", 8, 4),
     ("Dispatch", "internal", 16, 8),
@@ -38,6 +38,9 @@ const TABLE: [(&str, &str, usize, usize); 35] = [
     ("Agent", "domain", 112, 4),
     ("Agent", "product_name", 264, 8),
     ("Agent", "number", 288, 4),
+    ("AgentUuid", "unique", 296, 8),
+    ("HipStream", "size", 0, 8),
+    ("HipStream", "stream", 8, 8),
 ];
 
 #[test]

@@ -98,9 +98,81 @@ fn devices_have_the_numbers_of_the_host_and_say_where_they_are() {
         ("device.0.pci", Some("\"0000:c1:00.0\"")),
         ("device.2.pci", Some("\"0000:c3:00.0\"")),
         ("device.2.name", Some("\"AMD Instinct\"")),
+        ("device.0.uuid", Some("\"89abcdef01234501\"")),
+        ("device.1.uuid", None),
+        ("device.2.uuid", Some("\"89abcdef01234503\"")),
         ("device.3.pci", None),
     ] {
         assert_eq!(metadata(&trace, key), expected, "{key}");
+    }
+}
+
+#[test]
+fn a_version_whose_agents_have_no_uuids_says_none_and_where_they_are() {
+    let Some(stage) = Stage::new(Fake::Before, "works") else { return };
+    let trace = stage.play("once", LAUNCHES).trace();
+    assert_eq!((metadata(&trace, "device.0.uuid"), metadata(&trace, "device.0.pci")), (None, Some("\"0000:c1:00.0\"")));
+}
+
+/// The same call may give work to several queues, and calls of one stream to different ones.
+const ON_STREAMS: &str = "\
+hip-up
+symbol 1 gemm.kd
+span forward
+stream 0
+hip 2 1 1000 2000
+kernel 1 5000 9000 0 7 1
+stream-end
+stream 3
+hip 2 2 2100 2200
+kernel 2 5100 9100 0 8 1
+kernel 2 9200 9300 0 7 1
+stream 12
+hip 3 3 2300 2400
+copy 3 10000 10500 2 -1 1
+stream-end
+kernel 4 9400 9500 0 8 1
+stream-end
+kernel 5 9600 9700 0 8 1
+copy 6 10600 10700 2 -1 1
+end
+until 100000
+";
+
+#[test]
+fn work_is_on_the_stream_of_hip_that_its_call_was_about() {
+    let Some(stage) = Stage::new(Fake::Now, "streams") else { return };
+    let played = stage.play("once", ON_STREAMS);
+    let trace = played.trace();
+    let on_streams: Vec<String> = on_devices(&trace).into_iter().filter(|line| line.contains(" by ")).collect();
+    assert_eq!(
+        on_streams,
+        [
+            "gemm @0/0 of forward by 1",
+            "gemm @0/3 of forward by 2",
+            "gemm @0/3 of forward by 2",
+            "gemm @0/3 of forward by 4",
+            // Nobody told a stream: these are on their queues, which no stream is taken for.
+            "gemm @0/65538 of forward by 5",
+            "Memcpy HtoD (Host -> Device) @1/12 of forward by 3",
+            "Memcpy HtoD (Host -> Device) @1/65536 of forward by 6",
+        ]
+    );
+    assert_eq!((metadata(&trace, "rocprofiler.refused"), &played.counts()["work_without_stream"]), (None, &2.into()));
+}
+
+#[test]
+fn without_streams_of_hip_work_is_on_its_queue_and_it_is_said() {
+    for (fake, who) in [(Fake::Now, "works"), (Fake::Now, "renumbered"), (Fake::Before, "streams")] {
+        let Some(stage) = Stage::new(fake, who) else { return };
+        let played = stage.play("once", ON_STREAMS);
+        let trace = played.trace();
+        let queues = ["@0/1", "@0/2", "@0/1", "@0/2", "@0/2", "@1/0", "@1/0"];
+        let lines: Vec<String> = on_devices(&trace).into_iter().filter(|line| line.contains(" by ")).collect();
+        assert!(lines.iter().zip(queues).all(|(line, queue)| line.contains(queue)) && lines.len() == 7, "{who}: {lines:?}");
+        let refused: Vec<String> = serde_json::from_str(metadata(&trace, "rocprofiler.refused").unwrap()).unwrap();
+        assert_eq!(refused, ["streams of HIP: error 4 (no such kind)"], "{who}");
+        assert_eq!(played.counts()["work_without_stream"], 0);
     }
 }
 
@@ -147,8 +219,9 @@ fn a_library_that_records_kernels_alone_is_taken_for_what_it_has() {
     let trace = played.trace();
     assert_eq!(on_devices(&trace), ["gemm @0/1 by 1", "relu @0/1 by 2", "(kernel without a name) @0/2 by 5"]);
     let refused: Vec<String> = serde_json::from_str(metadata(&trace, "rocprofiler.refused").unwrap()).unwrap();
-    let expected = ["copies", "calls", "spans of work"].map(|what| format!("{what}: error 17 (not implemented)"));
-    assert_eq!((refused, played.said("absent")), (expected.to_vec(), None));
+    let mut expected = ["copies", "calls", "spans of work"].map(|what| format!("{what}: error 17 (not implemented)")).to_vec();
+    expected.push("streams of HIP: error 4 (no such kind)".to_owned());
+    assert_eq!((refused, played.said("absent")), (expected, None));
 }
 
 #[test]
