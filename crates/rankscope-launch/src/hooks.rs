@@ -7,9 +7,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-const FILES: [(&str, &str); 8] = [
+const FILES: [(&str, &str); 9] = [
     ("sitecustomize.py", include_str!("hooks/sitecustomize.py")),
     ("rankscope_hooks.py", include_str!("hooks/rankscope_hooks.py")),
+    ("rankscope_gpus.py", include_str!("hooks/rankscope_gpus.py")),
     ("rankscope_words.py", include_str!("hooks/rankscope_words.py")),
     ("rankscope_windows.py", include_str!("hooks/rankscope_windows.py")),
     ("rankscope_profile.py", include_str!("hooks/rankscope_profile.py")),

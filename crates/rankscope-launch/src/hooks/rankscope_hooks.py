@@ -9,6 +9,7 @@ import os
 import sys
 import time
 
+import rankscope_gpus
 import rankscope_words
 
 _SUFFIXES = (".xplane.pb", ".json.gz", ".json")
@@ -166,6 +167,8 @@ def _keep(path, raw, rank_of, take=None):
     partial = os.path.join(raw, ".rank-%d.%d.partial" % (rank, os.getpid()))
     try:
         (take or _copy)(path, partial)
+        if suffix == ".json":
+            _guarded(rankscope_gpus.add, partial)
         _make_room(raw, rank)
         os.replace(partial, os.path.join(raw, "rank-%d%s" % (rank, suffix)))
     finally:

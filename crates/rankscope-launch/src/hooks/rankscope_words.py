@@ -57,6 +57,8 @@ def count_steps(profile):
     """Remembers the profile that was started last, and how far it was when it was stopped. Its steps themselves are left alone."""
     import weakref
 
+    import rankscope_gpus
+
     start, stop = getattr(profile, "start", None), getattr(profile, "stop", None)
     if start is None or stop is None:
         return
@@ -64,6 +66,7 @@ def count_steps(profile):
     @functools.wraps(start)
     def started(self, *args, **kwargs):
         global _profile, _step
+        rankscope_gpus.starts()
         if not getattr(self, "of_rankscope", False):
             _profile, _step = weakref.ref(self), None
         return start(self, *args, **kwargs)

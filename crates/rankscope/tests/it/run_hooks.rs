@@ -125,6 +125,127 @@ open("packed.json.gz", "w").write("the job writes over its own file")
     assert!(raw(&room, "more/rank-7.1.json").contains("\"b\""));
 }
 
+/// torch with GPUs, which a variable describes.
+const CUDA: [(&str, &str); 5] = [
+    ("site/torch/__init__.py", ""),
+    ("site/torch/version.py", "import os\nhip = os.environ.get('HIP')\n"),
+    (
+        "site/torch/cuda.py",
+        r#"
+import os
+class Properties:
+    pass
+
+def is_initialized():
+    return os.environ["CUDA"] != "down"
+
+def device_count():
+    return 2
+
+def get_device_properties(index):
+    properties = Properties()
+    if os.environ["CUDA"] == "broken":
+        raise RuntimeError("lost")
+    if os.environ["CUDA"] == "tells":
+        properties.uuid = "0B0B0B0B-0000-0000-0000-00000000000%d" % index
+    return properties
+"#,
+    ),
+    ("site/torch/profiler/__init__.py", "from .profiler import profile, _KinetoProfile"),
+    (
+        "site/torch/profiler/profiler.py",
+        r#"
+import gzip, os
+class _KinetoProfile:
+    def export_chrome_trace(self, path):
+        with (gzip.open if path.endswith(".gz") else open)(path, "wt") as file:
+            file.write(os.environ.get("TRACE", '{"traceEvents": [{"ph": "X"}]\n}\n'))
+
+class profile(_KinetoProfile):
+    def start(self):
+        pass
+    def stop(self):
+        pass
+"#,
+    ),
+];
+
+const EXPORT_WITH_CUDA: &str = r#"
+import os, torch.cuda, torch.version
+from torch.profiler import profile
+it = profile()
+it.start()
+it.stop()
+it.export_chrome_trace(os.environ.get("NAME", "own.json"))
+"#;
+
+/// Exports a trace in a run of its own.
+fn exported(room: &Room, variables: &[(&str, &str)]) {
+    let _ = fs::remove_dir_all(room.path().join("run"));
+    python(room, EXPORT_WITH_CUDA, &[], &[&[("CUDA_VISIBLE_DEVICES", "")], variables].concat());
+}
+
+const VISIBLE: &str = "GPU-A0A0A0A0-0000-0000-0000-000000000001, 3";
+
+#[test]
+fn the_copy_of_a_torch_trace_says_whose_gpus_it_is_of_and_the_jobs_own_file_does_not() {
+    let Some(room) = room(&CUDA) else { return };
+    for (cuda, expected) in [
+        // What torch tells goes before what the environment does.
+        ("tells", vec![(0, "0b0b0b0b-0000-0000-0000-000000000000"), (1, "0b0b0b0b-0000-0000-0000-000000000001")]),
+        ("older", vec![(0, "a0a0a0a0-0000-0000-0000-000000000001")]),
+    ] {
+        exported(&room, &[("CUDA", cuda), ("CUDA_VISIBLE_DEVICES", VISIBLE)]);
+        let copy: serde_json::Value = serde_json::from_str(&raw(&room, "rank-0.json")).unwrap();
+        let devices: Vec<(i64, &str)> = copy["rankscope"]["devices"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|device| (device["index"].as_i64().unwrap(), device["uuid"].as_str().unwrap()))
+            .collect();
+        assert_eq!(devices, expected, "{cuda}");
+        let read: Vec<[i64; 3]> = copy["rankscope"]["clock"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|clock| ["sys_clock_ns", "raw_clock_ns", "half_width_ns"].map(|key| clock[key].as_i64().unwrap()))
+            .collect();
+        assert!(read.len() == 2 && read[0][0] <= read[1][0] && read[0][1] < read[1][1], "{read:?}");
+        assert_eq!(copy["traceEvents"][0]["ph"], "X");
+        let own = fs::read_to_string(room.path().join("own.json")).unwrap();
+        assert_eq!(own, "{\"traceEvents\": [{\"ph\": \"X\"}]\n}\n");
+    }
+}
+
+#[test]
+fn where_gpus_are_not_known_the_copy_of_a_torch_trace_is_what_the_job_wrote() {
+    let Some(room) = room(&CUDA) else { return };
+    let plain = "{\"traceEvents\": []}";
+    for (variables, trace) in [
+        (vec![("CUDA", "down")], plain),
+        (vec![("CUDA", "broken")], plain),
+        (vec![("CUDA", "older")], plain),
+        (vec![("CUDA", "older"), ("CUDA_VISIBLE_DEVICES", "0,GPU-a0a0,MIG-a0a0a0a0-0000-0000-0000-000000000001")], plain),
+        (vec![("CUDA", "tells"), ("HIP", "7.0")], plain),
+        // What says it already, what was cut, and what is no object.
+        (vec![("CUDA", "tells")], "{\"rankscope\": {}, \"traceEvents\": []}"),
+        (vec![("CUDA", "tells")], "{\"traceEvents\": ["),
+        (vec![("CUDA", "tells")], "[{}]"),
+        (vec![("CUDA", "tells")], ""),
+    ] {
+        let with: Vec<(&str, &str)> = variables.iter().copied().chain([("TRACE", trace)]).collect();
+        exported(&room, &with);
+        assert_eq!(raw(&room, "rank-0.json"), trace, "{with:?}");
+    }
+    exported(&room, &[("CUDA", "tells"), ("NAME", "own.json.gz")]);
+    let copied = fs::read(room.path().join("run/raw/rank-0.json.gz")).unwrap();
+    assert_eq!(copied, fs::read(room.path().join("own.json.gz")).unwrap());
+    // A member that is the first one has no comma before it.
+    exported(&room, &[("CUDA", "tells"), ("TRACE", "{ }")]);
+    let copy: serde_json::Value = serde_json::from_str(&raw(&room, "rank-0.json")).unwrap();
+    assert_eq!(copy.as_object().unwrap().len(), 1, "{copy}");
+}
+
 #[test]
 fn a_restarted_rank_puts_the_older_trace_aside() {
     let Some(room) = room(&TORCH) else { return };

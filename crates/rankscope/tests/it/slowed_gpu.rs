@@ -36,7 +36,11 @@ fn run(root: &Path) {
             (0..8).map(|index| json!({"index": index, "uuid": uuid(rank), "pci": "0000:c3:00.0"})).collect();
         let about = json!({"rank": rank, "clock": clock, "devices": devices});
         let text = String::from_utf8(bytes).expect("text");
-        let text = text.replacen('{', &format!("{{\"rankscope\": {about},"), 1);
+        // In front, as the handler has it, or behind all else, as the hooks of a run have it.
+        let text = match text.trim_end().strip_suffix('}') {
+            Some(rest) if rank % 2 == 0 => format!("{rest},\n\"rankscope\": {about}}}\n"),
+            _ => text.replacen('{', &format!("{{\"rankscope\": {about},"), 1),
+        };
         fs::write(root.join(format!("raw/rank-{rank}.json")), text).expect("written");
     }
     fs::write(root.join("counters/a-host.rkr"), counters(from_ns - AHEAD_NS, to_ns - AHEAD_NS)).expect("written");
