@@ -83,6 +83,12 @@ impl Calls {
         self.these(move |domain, call| is_recorded(which, domain, call.sort))
     }
 
+    /// Those of a domain that are not among these, which are in order.
+    pub(crate) fn others(&self, domain: Domain, calls: &[u32]) -> Vec<u32> {
+        let is_other = |(of, call): &(Domain, u32)| *of == domain && calls.binary_search(call).is_err();
+        self.these(|_, _| true).filter(is_other).map(|(_, call)| call).collect()
+    }
+
     fn these(&self, wanted: impl Fn(Domain, &Call) -> bool) -> impl Iterator<Item = (Domain, u32)> {
         let mut numbers: Vec<(i32, u32, Domain)> = Vec::new();
         for domain in Domain::BOTH {

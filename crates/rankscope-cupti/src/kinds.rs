@@ -69,7 +69,8 @@ impl Kinds {
         match (domain.filter(|domain| !(*domain == Domain::Runtime && self.which == ApiCalls::All)), library.in_use()) {
             (Some(domain), Some(second)) if is_on => match &self.chosen(domain)[..] {
                 [] => Ok(()),
-                calls => second.enable(kind, Some(calls)),
+                calls if second.has_options() => second.enable(kind, Some(calls)),
+                calls => second.enable_without(kind, domain, &self.calls.others(domain, calls)),
             },
             (Some(domain), None) if library.can_choose_calls() => {
                 self.chosen(domain).into_iter().try_for_each(|cbid| library.choose_call(domain, cbid, is_on))

@@ -237,9 +237,19 @@ impl Library {
     ///
     /// # Errors
     /// None where the library does not have it; else why it does not take us.
-    pub(crate) fn subscribe_beside_others(&self, told: Told) -> Result<(Subscription, Option<String>), Option<NotTaken>> {
+    pub(crate) fn subscribe_beside_others(
+        &self,
+        told: Told,
+        has_options: bool,
+    ) -> Result<(Subscription, Option<String>), Option<NotTaken>> {
         let second = self.second.as_ref().ok_or(None)?;
-        second.subscribe(told).map(|(subscriber, first)| (Subscription(subscriber as usize), first)).map_err(Some)
+        let subscribed = second.subscribe(told, has_options);
+        subscribed.map(|(subscriber, first)| (Subscription(subscriber as usize), first)).map_err(Some)
+    }
+
+    /// Whether a subscriber beside others can take single calls out of those of a kind.
+    pub(crate) fn can_leave_calls_out(&self) -> bool {
+        self.second.as_ref().is_some_and(Second::can_leave_calls_out)
     }
 
     /// What `work` makes of the library while we are subscribed through the second version, and nothing is recorded.
@@ -247,7 +257,8 @@ impl Library {
     /// # Errors
     /// As [`Self::subscribe_beside_others`].
     pub(crate) fn while_subscribed<R>(&self, told: Told, work: impl FnOnce() -> R) -> Result<R, Option<NotTaken>> {
-        let (subscription, _) = self.subscribe_beside_others(told)?;
+        // Nothing is asked for.
+        let (subscription, _) = self.subscribe_beside_others(told, false)?;
         let made = work();
         self.unsubscribe(subscription);
         Ok(made)

@@ -9,7 +9,7 @@ use rankscope_devices::ApiCalls;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Records {
-    /// Where the library can do it (CUDA 13.4 and later), those of the fields that are read, and beside other profilers that do the same.
+    /// Where the library can do it (CUDA 13.3 and later), those of the fields that are read, and beside other profilers that do the same.
     /// Elsewhere, whole ones.
     #[default]
     ChosenFields,

@@ -16,9 +16,12 @@ use crate::second::NotTaken;
 /// CUPTI of CUDA 12.0. Records of older ones were not looked at.
 const OLDEST: u32 = 19;
 
-/// CUPTI of CUDA 13.4. Fields can be chosen from 13.2 on, and from 13.3 on it is said where they lie, but only from here on can calls be
-/// chosen as well, and all calls of the driver are too many.
-pub(crate) const FIELDS_FROM: u32 = 130_400;
+/// CUPTI of CUDA 13.3. Fields can be chosen from 13.2 on, but there a subscriber can neither read records of its own, nor tie them to spans,
+/// nor read the clock, nor choose calls, and all calls of the driver are too many.
+pub(crate) const FIELDS_FROM: u32 = 130_300;
+
+/// CUPTI of CUDA 13.4, in which some calls of a kind can be asked for; before, those that are not wanted are taken out of all.
+pub(crate) const OPTIONS_FROM: u32 = 130_400;
 
 /// What there is of CUPTI in this process, with its buffers.
 ///

@@ -21,7 +21,7 @@ use crate::hub::Hub;
 use crate::kinds::Kinds;
 use crate::library::Subscription;
 use crate::options::CuptiOptions;
-use crate::probe::{FIELDS_FROM, not_taken, refusal};
+use crate::probe::{FIELDS_FROM, OPTIONS_FROM, not_taken, refusal};
 use crate::worker::{Collected, Collector};
 
 /// Between asking for buffers at the end.
@@ -54,7 +54,9 @@ impl Running {
     /// Beside others and with chosen fields, if that can be; a library that refuses that still has the first version, but whoever allows
     /// no others would be in its way there, too.
     fn with_hub(hub: &'static Hub, options: &CuptiOptions) -> Result<Self, Absent> {
-        if options.choose_fields() && hub.version >= FIELDS_FROM {
+        let has_options = hub.version >= OPTIONS_FROM;
+        let can_choose = hub.version >= FIELDS_FROM && (has_options || hub.library.can_leave_calls_out());
+        if options.choose_fields() && can_choose {
             match Self::beside_others(hub, options) {
                 Err(Absent::Taken { name, status: Status::MULTIPLE_SUBSCRIBERS }) => {
                     return Err(Absent::Taken { name, status: Status::MULTIPLE_SUBSCRIBERS });
@@ -67,7 +69,7 @@ impl Running {
     }
 
     fn beside_others(hub: &'static Hub, options: &CuptiOptions) -> Result<Self, Absent> {
-        let subscribed = hub.library.subscribe_beside_others(edge::call_told);
+        let subscribed = hub.library.subscribe_beside_others(edge::call_told, hub.version >= OPTIONS_FROM);
         let (subscription, first) = subscribed.map_err(|why| not_taken(&hub.library, why))?;
         Self::subscribed(hub, options, subscription, first)
     }

@@ -5,14 +5,15 @@
 #![expect(unsafe_code, reason = "functions of another library are called by their documented signatures")]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::mem::offset_of;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use libloading::os::unix::Library as Loaded;
 use rankscope_devices::functions;
 
 use crate::abi::{
-    ActivityConfig, ApiCallChoice, ApiOptions, Attribute, CompleteInfo, FieldSelection, Kind, Status, SubscriberParams,
+    ActivityConfig, ApiCallChoice, ApiOptions, Attribute, CompleteInfo, Domain, FieldSelection, Kind, Status, SubscriberParams,
     chosen_fields,
 };
 use crate::layout::Layouts;
@@ -38,7 +39,10 @@ functions! {
         pop_external: "cuptiActivityPopExternalCorrelationId_v2" = fn(Subscriber, c_int, *mut u64);
         get_timestamp: "cuptiGetTimestamp_v2" = fn(Subscriber, *mut u64);
     }
-    known {}
+    known {
+        choose_runtime_call: "cuptiActivityEnableRuntimeApi_v2" = fn(Subscriber, u32, u8);
+        choose_driver_call: "cuptiActivityEnableDriverApi_v2" = fn(Subscriber, u32, u8);
+    }
 }
 
 /// The second version, of a library that has it.
@@ -46,6 +50,8 @@ pub(crate) struct Second {
     functions: Functions,
     /// Null while nobody of ours is subscribed so.
     subscriber: AtomicPtr<c_void>,
+    /// A kind may be asked for with some of its calls alone: from CUDA 13.4 on.
+    has_options: AtomicBool,
     pub(crate) layouts: Layouts,
 }
 
@@ -62,22 +68,31 @@ impl Second {
     pub(crate) fn of(library: &Loaded) -> Option<Self> {
         // SAFETY: these are the types of CUPTI's public functions, which never changed.
         let functions = unsafe { Functions::of(library) }.ok()?;
-        Some(Self { functions, subscriber: AtomicPtr::new(ptr::null_mut()), layouts: Layouts::default() })
+        let subscriber = AtomicPtr::new(ptr::null_mut());
+        Some(Self { functions, subscriber, has_options: AtomicBool::new(false), layouts: Layouts::default() })
+    }
+
+    /// Whether single calls can be taken out of those of a kind: from CUDA 13.3 on.
+    pub(crate) fn can_leave_calls_out(&self) -> bool {
+        self.functions.choose_runtime_call.is_some() && self.functions.choose_driver_call.is_some()
     }
 
     /// The same, while somebody is subscribed through it.
     pub(crate) fn in_use(&self) -> Option<InUse<'_>> {
         let subscriber = self.subscriber.load(Ordering::Acquire);
-        (!subscriber.is_null()).then_some(InUse { functions: &self.functions, subscriber })
+        let has_options = self.has_options.load(Ordering::Relaxed);
+        (!subscriber.is_null()).then_some(InUse { functions: &self.functions, subscriber, has_options })
     }
 
-    /// Subscribes beside others, where they allow it, and is in use from now on. Who was there before, if anybody.
+    /// Subscribes beside others, where they allow it, and is in use from now on. Who was there before, if anybody. `has_options` says whether
+    /// the library is of a version in which a kind may be asked for with some of its calls alone.
     ///
     /// # Errors
     /// Most often that somebody is there who allows no others.
-    pub(crate) fn subscribe(&self, told: Told) -> Result<(Subscriber, Option<String>), NotTaken> {
+    pub(crate) fn subscribe(&self, told: Told, has_options: bool) -> Result<(Subscriber, Option<String>), NotTaken> {
         let (subscriber, first) = subscribe(self.functions.subscribe, told, true)?;
         self.layouts.forget();
+        self.has_options.store(has_options, Ordering::Relaxed);
         self.subscriber.store(subscriber, Ordering::Release);
         Ok((subscriber, first))
     }
@@ -129,9 +144,15 @@ const NAME_BYTES: usize = 128;
 pub(crate) struct InUse<'s> {
     functions: &'s Functions,
     subscriber: Subscriber,
+    has_options: bool,
 }
 
 impl InUse<'_> {
+    /// Whether [`enable`](Self::enable) takes calls; else there is [`enable_without`](Self::enable_without).
+    pub(crate) fn has_options(&self) -> bool {
+        self.has_options
+    }
+
     /// Records are to have the fields that are chosen, and these two are asked for buffers and given them.
     pub(crate) fn prepare(&self, requested: Requested, completed: Completed) -> Result<(), Status> {
         self.set(Attribute::ChosenFields, 1_u8)?;
@@ -165,12 +186,30 @@ impl InUse<'_> {
         });
         let options = chosen.as_ref().map(|calls| ApiOptions { struct_size: size_of::<ApiOptions>(), calls });
         let config = ActivityConfig {
-            struct_size: size_of::<ActivityConfig>(),
+            // A version without options knows a shorter one.
+            struct_size: if self.has_options { size_of::<ActivityConfig>() } else { offset_of!(ActivityConfig, kind_options) },
             fields: FieldSelection { struct_size: size_of::<FieldSelection>(), count: fields.len(), ids: fields.as_ptr() },
             kind_options: options.as_ref().map_or(ptr::null(), |options| ptr::from_ref(options).cast()),
         };
-        // SAFETY: structs of CUPTI 13.4 that say their sizes, and live as long as the call.
+        // SAFETY: structs of CUPTI 13.3 or 13.4 that say their sizes, and live as long as the call.
         Status(unsafe { (self.functions.enable)(self.subscriber, kind as u32, &raw const config) }).done()
+    }
+
+    /// Records all calls of a kind but these. The kind goes first, because asking for it takes back what was said of single calls.
+    pub(crate) fn enable_without(&self, kind: Kind, domain: Domain, calls: &[u32]) -> Result<(), Status> {
+        self.enable(kind, None)?;
+        let leave_out = match domain {
+            Domain::Driver => self.functions.choose_driver_call,
+            Domain::Runtime => self.functions.choose_runtime_call,
+        };
+        // SAFETY: see `set`.
+        let leave_out =
+            |cbid: u32| leave_out.map_or(Status::NOT_COMPATIBLE, |ask| Status(unsafe { ask(self.subscriber, cbid, 0) }));
+        let done = calls.iter().try_for_each(|cbid| leave_out(*cbid).done());
+        // All calls of the driver are too many.
+        done.inspect_err(|_| {
+            let _ = self.disable(kind);
+        })
     }
 
     pub(crate) fn disable(&self, kind: Kind) -> Result<(), Status> {

@@ -33,7 +33,7 @@ typedef struct {
 static requested_fn requested;
 static completed_fn completed;
 static told_fn told;
-static int subscribed, is_up, recorded[KINDS], chosen[3][CALLS], told_of[3][CALLS], thread_ids, hold_ties, keep;
+static int subscribed, is_up, recorded[KINDS], chosen[3][CALLS], left_out[3][CALLS], told_of[3][CALLS], thread_ids, hold_ties, keep;
 static size_t dropped;
 static buffer *kept[BUFFERS];
 static int kept_count;
@@ -81,6 +81,7 @@ int cuptiSubscribe(void **, told_fn, void *);
 #else
 enum { second_subscribed, fields_chosen };
 static int has_second(void) { return 0; }
+static int is_13_3(void) { return 0; }
 static int is_refused(const char *call) { return !call; }
 static int is_laid(const void *record) { return !record; }
 #endif
@@ -101,7 +102,7 @@ static int answer(int of_12_9, int of_13_1) {
 int cuptiGetVersion(uint32_t *version) {
     say("cuptiGetVersion");
     int status = answer(OK, OK);
-    *version = is("13.1") ? 130101 : is("old") ? 18 : is("26") ? 26 : is("taken") || has_second() ? 130500 : 28;
+    *version = is("13.1") ? 130101 : is("old") ? 18 : is("26") ? 26 : is_13_3() ? 130301 : is("fields 13.2") ? 130200 : is("taken") || has_second() ? 130500 : 28;
     return status;
 }
 

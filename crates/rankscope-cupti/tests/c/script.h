@@ -1,6 +1,8 @@
 /* What a script has the library do: a line is a call of the program's, a record, or something that goes wrong. */
 
 static int is_recorded(int kind, int domain, uint32_t cbid) {
+    if (domain && cbid < CALLS && left_out[domain][cbid])
+        return 0;
     return recorded[kind] || (domain && cbid < CALLS && chosen[domain][cbid]);
 }
 

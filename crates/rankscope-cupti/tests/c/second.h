@@ -1,6 +1,7 @@
 /* The second version of the interface, which "fields" and all that begins so have. "fields" works; "fields alone" has a profiler that allows
  * no others, "fields beside" one that does, "fields early" is not up until fake_up() is called. "fields refused" refuses the attribute and
- * "fields unset" every kind, and both have the first version. Of the others the layouts that buffers come back with are odd: "silent" has none,
+ * "fields unset" every kind, and both have the first version. "fields 13.3" takes calls out of a kind instead of asking for some, "fields 13.3
+ * whole" refuses that, and "fields 13.2" is too early. Of the others the layouts that buffers come back with are odd: "silent" has none,
  * "brief" structs that are too short, "grown" longer ones, "few" only those of kinds below 10; of kernels "missing" has no end, "overlap" two
  * fields in one place, "beyond" one behind the record, "zero" one without bytes, "three" one of three bytes, "endless" too many, and
  * "moving" other places in each buffer. While fields are chosen, calls of the first version are refused, and written down. */
@@ -52,6 +53,8 @@ static struct { size_t count, bytes, at[PLACES]; const known_field *fields[PLACE
 static int second, second_subscribed, fields_chosen;
 static requested_2_fn requested_2;
 static completed_2_fn completed_2;
+
+static int is_13_3(void) { return strncmp(who(), "fields 13.3", 11) == 0; }
 
 static int has_second(void) { return strncmp(who(), "fields", 6) == 0; }
 
@@ -168,7 +171,9 @@ int cuptiActivityRegisterCallbacks_v2(void *subscriber, requested_2_fn r, comple
 }
 
 int cuptiActivityEnable_v2(void *subscriber, uint32_t kind, const activity_config *config) {
-    if (as_subscriber(subscriber) != OK || kind >= KINDS || !config || config->size != sizeof *config)
+    if (as_subscriber(subscriber) != OK || kind >= KINDS || !config)
+        return INVALID_PARAMETER;
+    if (config->size != (is_13_3() ? offsetof(activity_config, options) : sizeof *config))
         return INVALID_PARAMETER;
     if (config->fields.size != sizeof config->fields || !config->fields.count || config->fields.ids[0] != 0)
         return INVALID_PARAMETER;
@@ -187,8 +192,10 @@ int cuptiActivityEnable_v2(void *subscriber, uint32_t kind, const activity_confi
     }
     laid[kind].count = config->fields.count;
     laid[kind].bytes = (laid[kind].bytes + 7) / 8 * 8;
-    const api_options *options = config->options;
+    const api_options *options = is_13_3() ? NULL : config->options;
     recorded[kind] = !options;
+    if (kind == RUNTIME || kind == DRIVER)
+        memset(left_out[kind == RUNTIME ? 2 : 1], 0, sizeof left_out[0]);
     if (options) {
         if (options->size != sizeof *options || options->calls->size != sizeof *options->calls || options->calls->on != 1)
             return INVALID_PARAMETER;
@@ -197,6 +204,19 @@ int cuptiActivityEnable_v2(void *subscriber, uint32_t kind, const activity_confi
     }
     return OK;
 }
+
+static int leave_out(void *subscriber, int domain, uint32_t cbid, uint8_t on) {
+    if (as_subscriber(subscriber) != OK || cbid >= CALLS || on || !recorded[domain == 2 ? RUNTIME : DRIVER])
+        return INVALID_PARAMETER;
+    if (is("fields 13.3 whole"))
+        return NOT_COMPATIBLE;
+    left_out[domain][cbid] = 1;
+    return OK;
+}
+
+int cuptiActivityEnableRuntimeApi_v2(void *subscriber, uint32_t cbid, uint8_t on) { return leave_out(subscriber, 2, cbid, on); }
+
+int cuptiActivityEnableDriverApi_v2(void *subscriber, uint32_t cbid, uint8_t on) { return leave_out(subscriber, 1, cbid, on); }
 
 int cuptiActivityDisable_v2(void *subscriber, uint32_t kind, const activity_config *config) {
     (void)config;

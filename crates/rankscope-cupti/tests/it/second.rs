@@ -81,6 +81,9 @@ until 200000
         assert_eq!(first.counts(), second.counts(), "{part}");
         let stamps = traces.each_ref().map(stamps);
         assert_eq!(stamps[0].len(), stamps[1].len());
+        let (_third_folder, third) = played("fields 13.3", part, script).unwrap();
+        assert_eq!((library(&third, "records"), told(&third.trace())), ("chosen fields".into(), told(&traces[0])), "{part}");
+        assert_eq!(third.counts(), second.counts(), "{part}");
         // Ticks are not nanoseconds, and each process has its own.
         let is_near = |a: i64, b: i64| a.abs_diff(b) <= 2;
         assert!(stamps[0].iter().zip(&stamps[1]).all(|(a, b)| is_near(a.0, b.0) && is_near(a.1, b.1)), "{stamps:?}");
@@ -89,7 +92,7 @@ until 200000
 
 #[test]
 fn the_first_version_is_used_where_the_second_is_refused_or_not_wanted() {
-    for who in ["fields refused", "fields unset"] {
+    for who in ["fields refused", "fields unset", "fields 13.2"] {
         let Some((_folder, played)) = played(who, "once", LAUNCHES) else { return };
         assert_eq!(
             (library(&played, "records"), on_device(&played.trace())),
@@ -102,6 +105,15 @@ fn the_first_version_is_used_where_the_second_is_refused_or_not_wanted() {
     let played = stage.play("once", LAUNCHES);
     assert_eq!(library(&played, "records"), "whole");
     assert_eq!(on_device(&played.trace()), LAUNCHED);
+}
+
+#[test]
+fn a_library_that_leaves_no_calls_out_records_none_of_them_and_says_so() {
+    let Some((_folder, played)) = played("fields 13.3 whole", "once", LAUNCHES) else { return };
+    let trace = played.trace();
+    let refused = metadata(&trace, "cupti.refused_kinds").unwrap();
+    assert!(refused.contains("driver") && refused.contains("runtime"), "{refused}");
+    assert!(!named(&trace, "gemm").is_empty() && named(&trace, "cudaLaunchKernel").is_empty());
 }
 
 #[test]
