@@ -1,8 +1,9 @@
 //! What a job left behind: files that match a pattern and were not there before.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
-use std::io;
+use std::io::{self, BufRead, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -140,13 +141,44 @@ fn suffix(name: &str) -> &str {
     KNOWN.into_iter().find(|suffix| name.ends_with(suffix)).unwrap_or_else(other)
 }
 
-fn same(a: &Path, b: &Path) -> io::Result<bool> {
-    if a.metadata()?.len() != b.metadata()?.len() {
-        return Ok(false);
+/// Whether `there` is what is in `path`, or a copy to which the hooks added whose GPUs it is of.
+fn same(there: &Path, path: &Path) -> io::Result<bool> {
+    let (mut copy, mut own) = (opened(there)?, opened(path)?);
+    match there.metadata()?.len().cmp(&path.metadata()?.len()) {
+        Ordering::Less => Ok(false),
+        Ordering::Equal => agree(copy, own),
+        Ordering::Greater => {
+            let Some(body) = body_bytes(&mut own)? else { return Ok(false) };
+            own.rewind()?;
+            if !agree((&mut copy).take(body), own.take(body))? {
+                return Ok(false);
+            }
+            let mut next = Vec::new();
+            copy.take(ADDED.len() as u64 + 2).read_to_end(&mut next)?;
+            Ok(next.strip_prefix(b",\n").unwrap_or(&next).starts_with(ADDED))
+        }
     }
-    let (mut a, mut b) = (opened(a)?, opened(b)?);
+}
+
+/// The member that the hooks put last.
+const ADDED: &[u8] = b"\"rankscope\": ";
+
+/// Bytes of an object of JSON up to the brace that closes it, and blanks before that; none where it does not end so.
+fn body_bytes(file: &mut (impl Read + Seek)) -> io::Result<Option<u64>> {
+    let length = file.seek(SeekFrom::End(0))?;
+    let from = file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
+    let mut tail = Vec::new();
+    file.take(TAIL_BYTES).read_to_end(&mut tail)?;
+    let body = tail.trim_ascii_end().strip_suffix(b"}").map(<[u8]>::trim_ascii_end);
+    Ok(body.map(|body| from + body.len() as u64))
+}
+
+/// The hooks look for the end of an object in so many bytes.
+const TAIL_BYTES: u64 = 4_096;
+
+fn agree(mut a: impl BufRead, mut b: impl BufRead) -> io::Result<bool> {
     loop {
-        let (left, right) = (io::BufRead::fill_buf(&mut a)?, io::BufRead::fill_buf(&mut b)?);
+        let (left, right) = (a.fill_buf()?, b.fill_buf()?);
         let length = left.len().min(right.len());
         if length == 0 {
             return Ok(left.len() == right.len());
@@ -154,8 +186,8 @@ fn same(a: &Path, b: &Path) -> io::Result<bool> {
         if left[..length] != right[..length] {
             return Ok(false);
         }
-        io::BufRead::consume(&mut a, length);
-        io::BufRead::consume(&mut b, length);
+        a.consume(length);
+        b.consume(length);
     }
 }
 
@@ -196,6 +228,27 @@ mod tests {
         assert_eq!(names(&raw), ["more", "other.json", "rank-0.json", "rank-1.json.gz", "rank-2.json"]);
         assert_eq!(names(&raw.join("more")), ["0-rank2.json"]);
         assert_eq!(fs::read_to_string(raw.join("rank-2.json")).unwrap(), "TWO");
+    }
+
+    #[test]
+    fn a_copy_that_says_more_is_the_same_and_another_trace_is_not() {
+        let root = tempfile::tempdir().unwrap();
+        let [copy, own] = ["copy", "own"].map(|name| root.path().join(name));
+        let added = |body: &str, comma: &str| format!("{body}{comma}\"rankscope\": {{\"devices\": []}}}}\n");
+        let long = format!("{{\"traceEvents\": [{}]", "{}, ".repeat(9_000));
+        for (there, of_script, expected) in [
+            (added("{\"a\": 1", ",\n"), "{\"a\": 1\n}\n".to_owned(), true),
+            (added("{", ""), "{ }".to_owned(), true),
+            (added(&long, ",\n"), format!("{long}}}"), true),
+            (added("{\"a\": 2", ",\n"), "{\"a\": 1\n}\n".to_owned(), false),
+            ("{\"a\": 1, \"b\": 2}".to_owned(), "{\"a\": 1}".to_owned(), false),
+            (added("[1", ",\n"), "[1]".to_owned(), false),
+            ("longer".to_owned(), String::new(), false),
+        ] {
+            fs::write(&copy, &there).unwrap();
+            fs::write(&own, &of_script).unwrap();
+            assert_eq!(same(&copy, &own).unwrap(), expected, "{there:.60} {of_script:.60}");
+        }
     }
 
     #[test]

@@ -182,7 +182,7 @@ it.export_chrome_trace(os.environ.get("NAME", "own.json"))
 /// Exports a trace in a run of its own.
 fn exported(room: &Room, variables: &[(&str, &str)]) {
     let _ = fs::remove_dir_all(room.path().join("run"));
-    python(room, EXPORT_WITH_CUDA, &[], &[&[("CUDA_VISIBLE_DEVICES", "")], variables].concat());
+    python(room, EXPORT_WITH_CUDA, &["--collect", "own.json*"], &[&[("CUDA_VISIBLE_DEVICES", "")], variables].concat());
 }
 
 const VISIBLE: &str = "GPU-A0A0A0A0-0000-0000-0000-000000000001, 3";
@@ -212,6 +212,7 @@ fn the_copy_of_a_torch_trace_says_whose_gpus_it_is_of_and_the_jobs_own_file_does
             .collect();
         assert!(read.len() == 2 && read[0][0] <= read[1][0] && read[0][1] < read[1][1], "{read:?}");
         assert_eq!(copy["traceEvents"][0]["ph"], "X");
+        assert_eq!(room.names("raw"), ["rank-0.json"]);
         let own = fs::read_to_string(room.path().join("own.json")).unwrap();
         assert_eq!(own, "{\"traceEvents\": [{\"ph\": \"X\"}]\n}\n");
     }
