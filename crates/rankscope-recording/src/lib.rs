@@ -67,8 +67,8 @@ pub use noted::{NOTED, Noted};
 pub use open::{Recording, Thread};
 pub use page::{
     LivePage, PAGE_ARRIVAL_WORDS, PAGE_ARRIVALS, PAGE_ARRIVALS_AT, PAGE_BYTES, PAGE_COUNT_AT, PAGE_GROUP_WORDS, PAGE_GROUPS,
-    PAGE_GROUPS_AT, PAGE_NAME_BYTES, PAGE_STATES_AT, PAGE_WORDS, PageArrival, PageGroup, PageHead, PageMark, PageOp, PagePhase,
-    PageRefused, PageState, page_name, phase_limit_ns, rank_of_page,
+    PAGE_GROUPS_AT, PAGE_NAME_BYTES, PAGE_STATE_WORDS, PAGE_STATES_AT, PAGE_WORDS, PageArrival, PageGroup, PageHead, PageMark,
+    PageOp, PagePhase, PageRefused, PageState, newest_state, page_name, phase_limit_ns, rank_of_page, state_checksum,
 };
 pub use replay::Replay;
 pub use resumed::{FirstSlice, RESUMED, Resumed};

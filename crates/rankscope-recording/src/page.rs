@@ -34,7 +34,7 @@ pub const PAGE_COUNT_AT: usize = 8;
 /// Where the states are, and how long each is.
 pub const PAGE_STATES_AT: [usize; 2] = [16, 48];
 /// Words of a state.
-const PAGE_STATE_WORDS: usize = 32;
+pub const PAGE_STATE_WORDS: usize = 32;
 /// Where groups are, their number and their words.
 pub const PAGE_GROUPS_AT: usize = 80;
 /// Groups of a page.
@@ -325,6 +325,18 @@ fn head_of(words: &[u64]) -> Result<PageHead, PageRefused> {
     let head =
         PageHead { rank: (words[2] >> 32) as u32, pid: words[2] as u32, process_start: words[3], boot: [words[4], words[5]] };
     if words[..8] == head.words() { Ok(head) } else { Err(PageRefused::Head) }
+}
+
+/// Which of the two states in these words of a page is the newer one that is whole.
+pub fn newest_state(words: &[u64]) -> Option<usize> {
+    let count = |at: usize| words.get(at..at + PAGE_STATE_WORDS).and_then(PageState::of).map(|(count, _)| count);
+    let counts = PAGE_STATES_AT.map(|at| count(at).filter(|count| *count > 0));
+    (0..counts.len()).filter(|which| counts[*which].is_some()).max_by_key(|which| counts[*which])
+}
+
+/// What the last word of a state says of those before it.
+pub fn state_checksum(words: &[u64]) -> u64 {
+    checksum(words)
 }
 
 /// The newer of the two states that is whole.
