@@ -161,6 +161,14 @@ pub enum Notice {
         /// Why not.
         why: String,
     },
+    /// What a node passes on of its live pages, or of those of its group, is no such thing. It is said of the first one.
+    #[error(
+        "what node {node} passes on of the live pages of its ranks is not understood and is left out. Give all nodes the same version of rankscope"
+    )]
+    PagesNotUnderstood {
+        /// The node.
+        node: u32,
+    },
     /// It did not get to the leader.
     #[error("what came before on this node did not get to the one that leads: {0}")]
     NotSent(String),

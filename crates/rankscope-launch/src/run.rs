@@ -144,7 +144,7 @@ pub(crate) fn run_in(
         let watch = watch(request.on_hang, &job, directory.as_ref(), observer, ask.clone());
         let given_up = directory.as_ref().filter(|directory| directory.leads());
         let given_up = given_up.and_then(|_| GivenUp::start(job.pids(), observer, ask.clone()));
-        let pages = Pages::start(job.pids(), directory.as_ref(), nodes);
+        let pages = Pages::start(job.pids(), directory.as_ref(), nodes, observer);
         let mut on_signal = OnSignal { profile: on_demand.as_mut(), keep: ask.clone() };
         let outcome = job.run(signals, agent.as_ref(), &mut on_signal, request.grace);
         watch.into_iter().for_each(Watch::end);

@@ -7,13 +7,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Write as _};
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rankscope_config::ClockSettings;
 use rankscope_probe::key::SharedKey;
 use rankscope_probe::launch::command::Agents;
-use rankscope_probe::rendezvous::{self, KeyValueStore, Meeting, Place, StoreError};
+use rankscope_probe::rendezvous::{self, KeyValueStore, Meeting, Place, StoreError, StoreServer};
 use rankscope_run::{NodePart, RankEntry, RunDirectory, node_part, now_unix_ns};
 use rankscope_trace::rank_of_name;
 use serde::Serialize;
@@ -31,11 +32,14 @@ pub(crate) struct Nodes {
     key: Option<SharedKey>,
     run_id: String,
     pub(crate) node: u32,
-    num_nodes: u32,
+    pub(crate) num_nodes: u32,
 }
 
 /// How long the store may be silent.
 const PATIENCE: Duration = Duration::from_secs(3);
+
+/// That of one that is no more than a way round.
+const NEAR_PATIENCE: Duration = Duration::from_secs(1);
 
 /// How long nodes may take to keep their ends, all of them, and to send them.
 const KEPT_WITHIN: Duration = Duration::from_secs(30);
@@ -78,6 +82,12 @@ impl Nodes {
         })
     }
 
+    /// Those of a job whose agents meet at `place`.
+    #[cfg(test)]
+    pub(crate) fn at(place: Place, key: Option<SharedKey>, (node, num_nodes): (u32, u32)) -> Self {
+        Self { place, key, run_id: "run".to_owned(), node, num_nodes }
+    }
+
     /// All but this one.
     pub(crate) fn others(&self) -> impl Iterator<Item = u32> {
         let own = self.node;
@@ -86,15 +96,25 @@ impl Nodes {
 
     /// The store that they speak through.
     pub(crate) fn store(&self) -> Result<Box<dyn KeyValueStore>, StoreError> {
-        let options = rendezvous::MeetingOptions {
-            run_id: self.run_id.clone(),
-            restart: directory::restart(),
-            key: self.key.clone(),
-            patience: PATIENCE,
-            // The agent of node 0 does.
-            host: false,
-        };
-        Ok(Meeting::at(&self.place, options)?.store)
+        // The agent of node 0 hosts it.
+        Ok(self.meeting(&self.place, false, PATIENCE)?.store)
+    }
+
+    /// One of their own that a node hosts at `at`.
+    pub(crate) fn store_at(&self, at: SocketAddr) -> Result<Box<dyn KeyValueStore>, StoreError> {
+        Ok(self.meeting(&Place::Tcp { host: at.ip().to_string(), port: at.port() }, false, NEAR_PATIENCE)?.store)
+    }
+
+    /// Hosts one at `address` of this host, on any port.
+    pub(crate) fn host(&self, address: IpAddr) -> Result<(Box<dyn KeyValueStore>, Option<StoreServer>), StoreError> {
+        let Meeting { store, server } =
+            self.meeting(&Place::Tcp { host: address.to_string(), port: 0 }, true, NEAR_PATIENCE)?;
+        Ok((store, server))
+    }
+
+    fn meeting(&self, place: &Place, host: bool, patience: Duration) -> Result<Meeting, StoreError> {
+        let (run_id, restart, key) = (self.run_id.clone(), directory::restart(), self.key.clone());
+        Meeting::at(place, rendezvous::MeetingOptions { run_id, restart, key, patience, host })
     }
 
     /// Calls the others to keep their last `last`; the number of the call.

@@ -2,35 +2,58 @@
 //! that leads.
 //!
 //! The process of each node knows its ranks by their pages and says so beside them (`live/node-<k>.json`), so that their clocks are known; where one
-//! process sees to all nodes, the agents do that. One that does not lead and has a directory of its own passes its pages on, a second for 64 nodes, through the store by which agents met; the one
-//! that leads puts them beside its own, where `top`, `watch` and `hang` find them. So they are as old as that takes, and what was overwritten
-//! meanwhile is missing. Nobody in the job waits for any of it.
+//! process sees to all nodes, the agents do that. One that does not lead and has a directory of its own passes its pages on, once a second, through
+//! the store by which agents met; the one that leads puts them beside its own, where `top`, `watch` and `hang` find them. So they are as old as that
+//! takes, and what was overwritten meanwhile is missing. Nobody in the job waits for any of it.
+//!
+//! More than 64 nodes are in groups (`tree.rs`), of which one node is head (`head.rs`): its group tells it through a store of its own, and it passes on
+//! what of all their pages changed as one word a second (`word.rs`, packed by `columns.rs`), of which the one that leads says which it took. Nodes whose
+//! head is silent tell straight again, more seldom for more nodes, or become head (`branch.rs`). A page says itself when its rank was where, so each stop
+//! on its way is in its age.
 
+mod branch;
+mod columns;
 mod gatherer;
+mod head;
+mod lean;
 mod own;
 mod packed;
+mod shelf;
 mod teller;
+mod tree;
+mod word;
 
+use std::collections::BTreeMap;
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash as _, Hasher as _};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
+use nix::time::{ClockId, clock_gettime};
 use rankscope_probe::rendezvous::{KeyValueStore, StoreError};
 use rankscope_run::{NodePart, RunDirectory, live_part, live_part_ended};
 use serde::{Deserialize, Serialize};
 
 use crate::directory::{Directory, host};
 use crate::incident::Nodes;
+use crate::notice::{Notice, Observer};
+use branch::Branch;
 use gatherer::Gatherer;
 use own::{Own, OwnPages};
 use teller::Teller;
+use tree::{NODES_MAX, Tree};
 
-/// Between two looks at the pages of up to [`NODES_A_SECOND`] nodes.
+/// Between two looks.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// More nodes are looked at more seldom, so that what comes to the one that leads is bounded.
-const NODES_A_SECOND: u32 = 64;
+/// What a look takes of a processor is at most one part in so many of the time until the next one, as with `top`; but that is not later than
+/// [`LOOK_SELDOMEST`].
+const PACE: u32 = 24;
+const LOOK_SELDOMEST: Duration = Duration::from_secs(16);
 
 /// A store that did not answer is left in peace for so long.
 const REST: Duration = Duration::from_secs(5);
@@ -44,27 +67,27 @@ pub(crate) struct Pages {
 impl Pages {
     /// Looks after the pages of the ranks that `processes` of this node start from now on, where the job is on several. Those that share no
     /// directory reach each other as `nodes`.
-    pub(crate) fn start(processes: Vec<u32>, directory: Option<&Directory>, nodes: Option<Nodes>) -> Option<Self> {
+    pub(crate) fn start(
+        processes: Vec<u32>,
+        directory: Option<&Directory>,
+        nodes: Option<Nodes>,
+        observer: &Arc<dyn Observer>,
+    ) -> Option<Self> {
         let directory = directory.filter(|directory| directory.seat.num_nodes > 1 && directory.seat.local == 0)?;
-        let role = match nodes {
-            Some(nodes) if directory.leads() => Role::Leads(Gatherer::new(nodes, directory.path())),
-            Some(nodes) => Role::Follows(Teller::new(nodes)),
-            None => Role::Alone,
-        };
+        let role = nodes.map_or(Role::Alone, |nodes| Role::of(nodes, directory, Refusals::told_to(observer)));
         let own = OwnPages::of(Some(processes));
-        Self::spawn(Caretaker::new(directory.path(), directory.seat.node, own, role), directory.seat.num_nodes)
+        Self::spawn(Caretaker::new(directory.path(), (directory.seat.node, directory.seat.num_nodes), own, role))
     }
 
     /// Says from now on which of the ranks in `run` are on this machine, which is the `node` of so many: for a job whose processes this one did not
     /// start.
     pub(crate) fn of_machine(run: &Path, node: u32, num_nodes: u32) -> Option<Self> {
-        Self::spawn(Caretaker::new(run, node, OwnPages::of(None), Role::Alone), num_nodes)
+        Self::spawn(Caretaker::new(run, (node, num_nodes), OwnPages::of(None), Role::Alone))
     }
 
-    fn spawn(mut caretaker: Caretaker, num_nodes: u32) -> Option<Self> {
+    fn spawn(mut caretaker: Caretaker) -> Option<Self> {
         let (over, told) = channel();
-        let every = LOOK_EVERY.max(LOOK_EVERY * num_nodes / NODES_A_SECOND);
-        let work = move || caretaker.serve(&told, every);
+        let work = move || caretaker.serve(&told);
         let thread = Builder::new().name("rankscope-pages".to_owned()).spawn(work).ok()?;
         Some(Self { over: Some(over), thread: Some(thread) })
     }
@@ -86,24 +109,51 @@ enum Role {
     Leads(Gatherer),
     /// To the one that leads.
     Follows(Teller),
+    /// To the head of its group, or as that.
+    Branches(Box<Branch>),
+}
+
+impl Role {
+    /// Whether the page of `rank` is another node's that was put in place here.
+    fn has(&self, rank: u32) -> bool {
+        matches!(self, Self::Leads(gatherer) if gatherer.has(rank))
+    }
+
+    fn of(nodes: Nodes, directory: &Directory, refusals: Refusals) -> Self {
+        let (node, num_nodes) = (nodes.node, nodes.num_nodes);
+        let through = nodes.clone();
+        let store = Store::new(move || through.store());
+        if directory.leads() {
+            return Self::Leads(Gatherer::new(store, (node, num_nodes), directory.path(), refusals));
+        }
+        match Tree::of(num_nodes) {
+            Some(tree) => Self::Branches(Box::new(Branch::new(nodes, tree, store, refusals))),
+            None => Self::Follows(Teller::new(node, store)),
+        }
+    }
 }
 
 struct Caretaker {
     run: PathBuf,
+    num_nodes: u32,
     own: OwnPages,
     part: NodePart,
     role: Role,
 }
 
 impl Caretaker {
-    fn new(run: &Path, node: u32, own: OwnPages, role: Role) -> Self {
-        Self { run: run.to_owned(), own, part: NodePart { node, host: host(), ranks: Vec::new() }, role }
+    fn new(run: &Path, (node, num_nodes): (u32, u32), own: OwnPages, role: Role) -> Self {
+        Self { run: run.to_owned(), num_nodes, own, part: NodePart { node, host: host(), ranks: Vec::new() }, role }
     }
 
-    fn serve(&mut self, over: &Receiver<()>, every: Duration) {
-        while over.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
-            let own = self.own.read(&self.run, &self.part);
+    fn serve(&mut self, over: &Receiver<()>) {
+        let mut pause = LOOK_EVERY;
+        while over.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+            let before = processor_time();
+            let Self { run, own, part, role, .. } = self;
+            let own = own.read(run, part, |rank| role.has(rank));
             self.look(&own);
+            pause = (PACE * processor_time().saturating_sub(before)).clamp(LOOK_EVERY, LOOK_SELDOMEST).max(self.seldom());
         }
         self.look(&Own::default());
         live_part_ended(&self.run, self.part.node);
@@ -112,6 +162,13 @@ impl Caretaker {
         }
         // Whoever else has something in it keeps it.
         let _stays = std::fs::remove_dir(self.run.join("live"));
+    }
+
+    /// Between two looks at least. Whoever shares the directory reads the pages of all.
+    fn seldom(&self) -> Duration {
+        let shares =
+            matches!(self.role, Role::Alone) || (!matches!(self.role, Role::Leads(_)) && RunDirectory::is_run(&self.run));
+        if shares { LOOK_EVERY * self.num_nodes / NODES_MAX } else { LOOK_EVERY }
     }
 
     fn look(&mut self, own: &Own) {
@@ -124,8 +181,9 @@ impl Caretaker {
             Role::Alone => {}
             Role::Leads(gatherer) => gatherer.look(),
             // What lies in the directory of the one that leads needs no telling.
-            Role::Follows(_) if RunDirectory::is_run(&self.run) => {}
+            Role::Follows(_) | Role::Branches(_) if RunDirectory::is_run(&self.run) => {}
             Role::Follows(teller) => teller.tell(&self.part, &own.pages),
+            Role::Branches(branch) => branch.tell(&self.part, &own.pages),
         }
     }
 }
@@ -146,21 +204,94 @@ struct ToldPage {
     page: String,
 }
 
-/// Where a node says it.
+/// Who the head of a group is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct HeadEntry {
+    node: u32,
+    /// Of its process.
+    epoch: u64,
+    /// Where its store is.
+    at: SocketAddr,
+}
+
+/// Where a node says it, in the store of the agents or of its head.
 fn key(node: u32) -> String {
     format!("live/{node}")
 }
 
+/// Where it stands who the head of a group is, in the store of the agents.
+fn head_key(group: u32) -> String {
+    format!("live/head/{group}")
+}
+
+/// Where the head `node` says its word, and the one that leads which one it took.
+fn word_key(node: u32) -> String {
+    format!("live/word/{node}")
+}
+
+fn taken_key(node: u32) -> String {
+    format!("live/taken/{node}")
+}
+
+/// In the store of a head: how many words of it were taken.
+const ONWARD: &str = "live/onward";
+
+/// What this thread had of processors.
+fn processor_time() -> Duration {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
+}
+
+/// What is not understood is counted, and said once.
+struct Refusals {
+    observer: Option<Arc<dyn Observer>>,
+    count: u64,
+    /// The text of each node that was refused last, as a hash.
+    last: BTreeMap<u32, u64>,
+}
+
+impl Refusals {
+    fn told_to(observer: &Arc<dyn Observer>) -> Self {
+        Self { observer: Some(Arc::clone(observer)), count: 0, last: BTreeMap::new() }
+    }
+
+    /// Something in the `text` of a node is not understood.
+    fn count(&mut self, node: u32, text: &str) {
+        let hash = hash(text);
+        if self.last.insert(node, hash) == Some(hash) {
+            return;
+        }
+        self.count += 1;
+        if let Some(observer) = self.observer.take() {
+            observer.notice(&Notice::PagesNotUnderstood { node });
+        }
+    }
+
+    #[cfg(test)]
+    fn counted(&self) -> u64 {
+        self.count
+    }
+}
+
+/// Tells texts of one process apart.
+fn hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// How a store is opened.
+type Opened = Result<Box<dyn KeyValueStore>, StoreError>;
+
 /// The store, opened when it is wanted, and left in peace where it does not answer.
 struct Store {
-    nodes: Nodes,
+    opener: Box<dyn Fn() -> Opened + Send>,
     open: Option<Box<dyn KeyValueStore>>,
     rests_until: Option<Instant>,
 }
 
 impl Store {
-    fn of(nodes: Nodes) -> Self {
-        Self { nodes, open: None, rests_until: None }
+    fn new(opener: impl Fn() -> Opened + Send + 'static) -> Self {
+        Self { opener: Box::new(opener), open: None, rests_until: None }
     }
 
     /// What `ask` gets of it, if it answers.
@@ -170,7 +301,7 @@ impl Store {
         }
         let open = match self.open.take() {
             Some(open) => Ok(open),
-            None => self.nodes.store(),
+            None => (self.opener)(),
         };
         let answered = open.and_then(|mut open| {
             let answer = ask(&mut *open)?;

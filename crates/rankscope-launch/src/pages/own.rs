@@ -31,11 +31,14 @@ impl OwnPages {
         Self { processes, boot: boot_id(), known: BTreeMap::new() }
     }
 
-    /// Those in `run`, as ranks of this node, which `part` is about. A page that cannot be read is left to whoever looks at it.
-    pub(super) fn read(&mut self, run: &Path, part: &NodePart) -> Own {
+    /// Those in `run`, as ranks of this node, which `part` is about, but for those that are known to be another node's. A page that cannot be read is left to
+    /// whoever looks at it.
+    pub(super) fn read(&mut self, run: &Path, part: &NodePart, is_anothers: impl Fn(u32) -> bool) -> Own {
         let mut own = Own::default();
         let paths = files_in(&run.join("live")).unwrap_or_default();
-        let pages: Vec<(PageHead, Vec<u8>)> = paths.iter().filter_map(|path| page(path)).collect();
+        let rank_of = |path: &Path| rank_of_page(path.file_name()?.to_str()?).filter(|rank| !is_anothers(*rank));
+        let ranks = paths.iter().filter_map(|path| Some((path, rank_of(path)?)));
+        let pages: Vec<(PageHead, Vec<u8>)> = ranks.filter_map(|(path, rank)| page(path, rank)).collect();
         self.learn(&pages);
         for (head, bytes) in pages {
             if head.is_of_boot(&self.boot) && self.started(&head) {
@@ -64,8 +67,7 @@ impl OwnPages {
 }
 
 /// What is in the page at `path`, if that is one of the rank in its name.
-fn page(path: &Path) -> Option<(PageHead, Vec<u8>)> {
-    let rank = rank_of_page(path.file_name()?.to_str()?)?;
+fn page(path: &Path, rank: u32) -> Option<(PageHead, Vec<u8>)> {
     let mut bytes = Vec::with_capacity(PAGE_BYTES);
     open(path).ok()?.take(PAGE_BYTES as u64).read_to_end(&mut bytes).ok()?;
     let head = LivePage::read(&bytes, &bytes).ok()?.head;

@@ -8,7 +8,6 @@ use rankscope_run::NodePart;
 
 use super::packed::packed;
 use super::{Store, Told, ToldPage, key};
-use crate::incident::Nodes;
 
 /// What a node says at once, at most; pages that find no room come with the next word.
 const TOLD_BYTES_MAX: usize = 768 << 10;
@@ -27,7 +26,8 @@ pub(super) struct Teller {
 /// What was said so far.
 #[derive(Default)]
 pub(super) struct Telling {
-    number: u64,
+    /// Words so far.
+    words: u64,
     /// Of each page what it was, the last time but one that it was told. So one word may be missed.
     before: BTreeMap<u32, [Vec<u8>; 2]>,
     /// The rank that finds room first.
@@ -35,9 +35,8 @@ pub(super) struct Telling {
 }
 
 impl Teller {
-    pub(super) fn new(nodes: Nodes) -> Self {
-        let node = nodes.node;
-        Self { node, store: Store::of(nodes), telling: Telling::default(), has_told: false }
+    pub(super) fn new(node: u32, store: Store) -> Self {
+        Self { node, store, telling: Telling::default(), has_told: false }
     }
 
     /// Says which ranks are on this node, and what their pages are.
@@ -56,13 +55,18 @@ impl Teller {
 impl Telling {
     /// The next word.
     pub(super) fn told(&mut self, part: &NodePart, pages: &BTreeMap<u32, Vec<u8>>) -> Told {
-        self.number += 1;
+        self.told_as(self.words + 1, part, pages)
+    }
+
+    /// The next word, with this number.
+    pub(super) fn told_as(&mut self, number: u64, part: &NodePart, pages: &BTreeMap<u32, Vec<u8>>) -> Told {
+        self.words += 1;
         self.before.retain(|rank, _| pages.contains_key(rank));
-        let mut told = Told { number: self.number, part: part.clone(), pages: Vec::new() };
+        let mut told = Told { number, part: part.clone(), pages: Vec::new() };
         let mut bytes = 0;
         let in_turn = pages.range(self.first..).chain(pages.range(..self.first));
         for (rank, page) in in_turn {
-            let is_whole = (self.number + u64::from(*rank)).is_multiple_of(WHOLE_EVERY);
+            let is_whole = (self.words + u64::from(*rank)).is_multiple_of(WHOLE_EVERY);
             let before = self.before.get(rank).map(|[oldest, _]| oldest.as_slice()).filter(|_| !is_whole);
             let text = STANDARD.encode(packed(page, before));
             if bytes + text.len() > TOLD_BYTES_MAX && !told.pages.is_empty() {
