@@ -52,8 +52,11 @@ pub(super) fn page_of(rank: &Rank) -> Vec<u8> {
     let mut put = |at: usize, what: &[u64]| words[at..at + what.len()].copy_from_slice(what);
     put(0, &PageHead { rank: rank.rank, pid: rank.pid, process_start: 2, boot: [3, 4] }.words());
     let jitter_ns = |number: u64, which: u64| {
-        let mixed = (u64::from(rank.rank) << 40 ^ number << 1 ^ which).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
-        i64::try_from(mixed % rank.jitter_ns.max(1)).unwrap()
+        let mut mixed = u64::from(rank.rank) << 40 ^ number << 1 ^ which;
+        for _ in 0..3 {
+            mixed = (mixed ^ mixed >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        }
+        i64::try_from((mixed >> 20) % rank.jitter_ns.max(1)).unwrap()
     };
     let number_ns = |number: u64| rank.clock_ns + i64::try_from(number).unwrap() * EVERY_NS;
     for (count, arrivals) in [(rank.progress, rank.arrivals), (rank.progress + 1, rank.arrivals)] {
