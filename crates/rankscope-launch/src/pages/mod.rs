@@ -51,9 +51,9 @@ use tree::{NODES_MAX, Tree};
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// What a look takes of a processor is at most one part in so many of the time until the next one, as with `top`; but that is not later than
-/// [`LOOK_SELDOMEST`].
+/// [`LOOK_SELDOMEST`]: pages that are new take it much longer than those that only change, and come in several words.
 const PACE: u32 = 24;
-const LOOK_SELDOMEST: Duration = Duration::from_secs(16);
+const LOOK_SELDOMEST: Duration = Duration::from_secs(4);
 
 /// A store that did not answer is left in peace for so long.
 const REST: Duration = Duration::from_secs(5);

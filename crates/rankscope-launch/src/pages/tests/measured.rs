@@ -15,7 +15,7 @@ use super::super::branch::Branch;
 use super::super::gatherer::Gatherer;
 use super::super::teller::Teller;
 use super::super::tree::Tree;
-use super::super::{PACE, Refusals, Store, processor_time};
+use super::super::{LOOK_SELDOMEST, PACE, Refusals, Store, processor_time};
 use super::*;
 use crate::incident::Nodes;
 use crate::notice::Observer;
@@ -164,7 +164,8 @@ fn measured(num_nodes: u32, collectives: u64, through_heads: bool) -> Costs {
             leader.look();
             let busy = processor_time().saturating_sub(from);
             (leads, looks) = (leads + busy, looks + 1);
-            let pause = u64::try_from((PACE * busy).as_millis() / 100).unwrap().clamp(TENTHS_A_SECOND, 16 * TENTHS_A_SECOND);
+            let pause = (PACE * busy).clamp(Duration::from_secs(1), LOOK_SELDOMEST);
+            let pause = u64::try_from(pause.as_millis() / 100).unwrap();
             next_look = tenth + if through_heads { pause } else { seldom };
         }
         if tenth > begins && tenth.is_multiple_of(TENTHS_A_SECOND - 1) {
