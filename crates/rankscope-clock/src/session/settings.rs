@@ -1,5 +1,8 @@
 //! What a session is told when it is made, and what follows from it.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use rankscope_time::Span;
 
 use super::key::Key;
@@ -33,7 +36,7 @@ pub struct SessionSettings {
     /// This node.
     pub node: NodeId,
     /// All nodes of the job, this one included. The same on every node.
-    pub participants: Vec<NodeId>,
+    pub participants: Arc<[NodeId]>,
     /// The probe graph, or the part of it that touches this node.
     pub edges: Vec<Edge>,
     /// Tells this run's packets from another's.
@@ -104,10 +107,12 @@ impl SessionSettings {
 
     /// In order, each once, every number in the range the machine can work with.
     pub(super) fn tidied(mut self) -> Self {
-        self.participants.push(self.node);
-        self.participants.sort_unstable();
-        self.participants.dedup();
         let me = self.node;
+        let in_order = self.participants.is_sorted_by(|a, b| a < b);
+        if !in_order || self.participants.binary_search(&me).is_err() {
+            let all: BTreeSet<NodeId> = self.participants.iter().copied().chain([me]).collect();
+            self.participants = all.into_iter().collect();
+        }
         self.edges.retain(|edge| (edge.src == me || edge.dst == me) && edge.src != edge.dst);
         self.edges.sort_unstable();
         self.edges.dedup();

@@ -3,6 +3,8 @@
 //! Rounds end on an absolute grid whatever gathering takes. A round is solved when all that took part have reported, or after
 //! half a window without the rest.
 
+use std::collections::BTreeMap;
+
 use rankscope_time::Span;
 
 use super::message::{Knowledge, Message};
@@ -14,7 +16,7 @@ use crate::session::backoff::Backoff;
 use crate::session::outbox::Outbox;
 use crate::session::settings::SessionSettings;
 use crate::session::wire::Reject;
-use crate::{MonotonicInstant, NodeWindow};
+use crate::{MonotonicInstant, NodeId, NodeWindow};
 
 /// A master at work.
 #[derive(Debug)]
@@ -26,7 +28,7 @@ pub(super) struct Master {
     /// By participant.
     assemblies: Vec<Assembly>,
     /// Windows of the round in progress, from nodes that left before its end.
-    early: Vec<NodeWindow>,
+    early: BTreeMap<NodeId, NodeWindow>,
     before: Option<Solution>,
 }
 
@@ -35,15 +37,15 @@ struct Gather {
     round: u64,
     until: MonotonicInstant,
     /// Who has not reported, and whether its acknowledgement has come.
-    waiting: Vec<(usize, bool)>,
-    windows: Vec<NodeWindow>,
+    waiting: BTreeMap<usize, bool>,
+    windows: BTreeMap<NodeId, NodeWindow>,
     resend: Backoff,
 }
 
 #[derive(Debug)]
 struct Results {
     round: u64,
-    waiting: Vec<(usize, NodeEstimate)>,
+    waiting: BTreeMap<usize, NodeEstimate>,
     resend: Backoff,
 }
 
@@ -54,7 +56,7 @@ impl Master {
         let before = own.map(|own| Solution { nodes: vec![own], ..Solution::default() });
         let mut assemblies = Vec::new();
         assemblies.resize_with(participants, Assembly::default);
-        Self { due, gather: None, results: None, assemblies, early: Vec::new(), before }
+        Self { due, gather: None, results: None, assemblies, early: BTreeMap::new(), before }
     }
 
     pub(super) fn next_due(&self) -> MonotonicInstant {
@@ -73,7 +75,7 @@ impl Master {
         &mut self,
         now: MonotonicInstant,
         until: MonotonicInstant,
-        live: Vec<usize>,
+        live: &[usize],
         knowledge: Knowledge,
         peers: &mut Peers,
         out: &mut Outbox,
@@ -82,11 +84,12 @@ impl Master {
         for to in peers.others() {
             peers.send(to, knowledge, &Message::RoundEnd { round }, out);
         }
-        let windows: Vec<NodeWindow> = self.early.drain(..).filter(|window| window.round == Some(round)).collect();
-        let waiting = live.into_iter().filter(|index| !windows.iter().any(|window| window.node == peers.node(*index)));
+        let mut windows = std::mem::take(&mut self.early);
+        windows.retain(|_, window| window.round == Some(round));
+        let waiting = live.iter().filter(|index| !windows.contains_key(&peers.node(**index)));
         let mut resend = Backoff::new(now, RESEND_LONGEST);
         resend.take(now);
-        self.gather = Some(Gather { round, until, waiting: waiting.map(|index| (index, false)).collect(), windows, resend });
+        self.gather = Some(Gather { round, until, waiting: waiting.map(|index| (*index, false)).collect(), windows, resend });
         self.results = None;
     }
 
@@ -105,7 +108,7 @@ impl Master {
         if let Some(gather) = &mut self.gather
             && gather.resend.take(now)
         {
-            for (to, _) in gather.waiting.iter().filter(|(_, acknowledged)| !acknowledged) {
+            for (to, _) in gather.waiting.iter().filter(|(_, acknowledged)| !**acknowledged) {
                 peers.send(*to, knowledge, &Message::RoundEnd { round: gather.round }, out);
             }
         }
@@ -122,29 +125,31 @@ impl Master {
     /// Takes this node's own window.
     pub(super) fn take_own(&mut self, window: NodeWindow) {
         if let Some(gather) = self.gather.as_mut().filter(|gather| window.round == Some(gather.round)) {
-            gather.windows.push(window);
+            gather.windows.insert(window.node, window);
         }
     }
 
     pub(super) fn receive_round_ack(&mut self, from: usize, round: u64) {
-        if let Some(gather) = self.gather.as_mut().filter(|gather| gather.round == round) {
-            gather.waiting.iter_mut().filter(|(index, _)| *index == from).for_each(|(_, acknowledged)| *acknowledged = true);
+        if let Some(gather) = self.gather.as_mut().filter(|gather| gather.round == round)
+            && let Some(acknowledged) = gather.waiting.get_mut(&from)
+        {
+            *acknowledged = true;
         }
     }
 
     pub(super) fn receive_result_ack(&mut self, from: usize, round: u64) {
         if let Some(results) = self.results.as_mut().filter(|results| results.round == round) {
-            results.waiting.retain(|(index, _)| *index != from);
+            results.waiting.remove(&from);
         }
     }
 
     /// A node goes, and will report no more.
     pub(super) fn forget(&mut self, from: usize) {
         if let Some(gather) = &mut self.gather {
-            gather.waiting.retain(|(index, _)| *index != from);
+            gather.waiting.remove(&from);
         }
         if let Some(results) = &mut self.results {
-            results.waiting.retain(|(index, _)| *index != from);
+            results.waiting.remove(&from);
         }
     }
 
@@ -177,21 +182,18 @@ impl Master {
     fn take_report(&mut self, from: usize, window: NodeWindow) {
         match &mut self.gather {
             Some(gather) if window.round == Some(gather.round) => {
-                gather.waiting.retain(|(index, _)| *index != from);
-                if !gather.windows.iter().any(|known| known.node == window.node) {
-                    gather.windows.push(window);
-                }
+                gather.waiting.remove(&from);
+                gather.windows.entry(window.node).or_insert(window);
             }
             _ => {
-                self.early.retain(|known| known.node != window.node);
-                self.early.push(window);
+                self.early.insert(window.node, window);
             }
         }
     }
 
     fn solve(&mut self, gather: Gather, now: MonotonicInstant, peers: &Peers, settings: &SessionSettings, out: &mut Outbox) {
-        let Gather { round, mut windows, .. } = gather;
-        windows.sort_by_key(|window| window.node);
+        let Gather { round, windows, .. } = gather;
+        let windows: Vec<NodeWindow> = windows.into_values().collect();
         let solution = (settings.solve)(&windows, self.before.as_ref(), &settings.solve_options);
         out.counters.rounds_solved += 1;
         if let Some(estimate) = solution.nodes.iter().find(|estimate| estimate.node == settings.node) {
@@ -212,7 +214,7 @@ impl Master {
 }
 
 /// A node reports its own edges and nobody else's.
-fn is_of(window: &NodeWindow, node: crate::NodeId) -> bool {
+fn is_of(window: &NodeWindow, node: NodeId) -> bool {
     window.node == node && window.edges.iter().all(|record| record.edge.src == node)
 }
 

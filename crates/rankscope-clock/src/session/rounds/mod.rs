@@ -187,7 +187,9 @@ impl Rounds {
         let reigns = self.knowledge.term.is_some_and(|term| self.owner(term) == from);
         match (&mut self.role, *message) {
             (_, Message::Alive { ping }) if ping => self.greet(now, from, out),
-            (Role::Follower(follower), Message::Reign { live }) if reigns => follower.live = Some(LiveSet(live.to_vec())),
+            (Role::Follower(follower), Message::Reign { live }) if reigns => {
+                follower.live = Some(LiveSet::new(live, self.peers.me()));
+            }
             (Role::Follower(_), Message::RoundEnd { round }) if reigns => {
                 if Some(Term((round >> ROUND_BITS) as u32)) != self.knowledge.term {
                     return Err(Reject::Body);
@@ -291,8 +293,9 @@ impl Rounds {
         if gone.is_none() && me == 0 {
             return follower.heard;
         }
-        let lives = |index: &usize| Some(*index) != gone && follower.live.as_ref().is_none_or(|live| live.has(*index));
-        let before = (0..me).filter(lives).count() as i64;
+        let lives = |index: &usize| *index < me && follower.live.as_ref().is_none_or(|live| live.has(*index));
+        let all = follower.live.as_ref().map_or(me, LiveSet::before);
+        let before = (all - usize::from(gone.as_ref().is_some_and(lives))) as i64;
         // Half a window at most, for however many: on the far side of a partition those before it may be out of reach.
         let head_start_ns = self.window.as_nanos() / 2 * before / (before + 3);
         follower.heard + self.patience + Span::from_nanos(head_start_ns)
@@ -305,8 +308,8 @@ impl Rounds {
         let missed = (now - master.due).as_nanos().max(0) / window_ns;
         master.due = if self.stopping { NEVER } else { master.due + Span::from_nanos((missed + 1).saturating_mul(window_ns)) };
         let wait = if self.stopping { LAST_GATHER } else { Span::from_nanos(window_ns / 2) };
-        let live = self.peers.others().filter(|index| self.peers.is_live(*index, now, self.patience)).collect();
-        master.end_round(now, now + wait, live, self.knowledge, &mut self.peers, out);
+        let live: Vec<usize> = self.peers.live_others(now, self.patience).collect();
+        master.end_round(now, now + wait, &live, self.knowledge, &mut self.peers, out);
     }
 
     fn make_heard(&mut self, now: MonotonicInstant, out: &mut Outbox) {
@@ -315,7 +318,7 @@ impl Rounds {
             Role::Master(_) => {
                 let live = self.peers.live(now, self.patience);
                 for to in self.peers.others() {
-                    self.peers.send(to, self.knowledge, &Message::Reign { live: &live.0 }, out);
+                    self.peers.send(to, self.knowledge, &Message::Reign { live: &live }, out);
                 }
             }
             Role::Follower(follower) => {
@@ -334,9 +337,12 @@ impl Rounds {
     }
 
     fn greet(&mut self, now: MonotonicInstant, to: usize, out: &mut Outbox) {
-        let live = self.peers.live(now, self.patience);
-        let message = if self.is_master() { Message::Reign { live: &live.0 } } else { Message::Alive { ping: false } };
-        self.peers.send(to, self.knowledge, &message, out);
+        if self.is_master() {
+            let live = self.peers.live(now, self.patience);
+            self.peers.send(to, self.knowledge, &Message::Reign { live: &live }, out);
+        } else {
+            self.peers.send(to, self.knowledge, &Message::Alive { ping: false }, out);
+        }
     }
 
     /// Prepares to go. A master ends the round at once; a follower is told which round its last window belongs to.
@@ -367,10 +373,10 @@ impl Rounds {
     /// Says that this node goes: a master to all, a follower to its master.
     pub(super) fn leave(&mut self, now: MonotonicInstant, out: &mut Outbox) {
         let master = self.knowledge.term.map(|term| self.owner(term));
-        for to in self.peers.others() {
-            if self.peers.is_live(to, now, self.patience) && (self.is_master() || Some(to) == master) {
-                self.peers.send(to, self.knowledge, &Message::Leave, out);
-            }
+        let live: Vec<usize> = self.peers.live_others(now, self.patience).collect();
+        let hears_all = self.is_master();
+        for to in live.into_iter().filter(|to| hears_all || Some(*to) == master) {
+            self.peers.send(to, self.knowledge, &Message::Leave, out);
         }
     }
 

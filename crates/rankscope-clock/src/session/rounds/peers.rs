@@ -1,6 +1,7 @@
 //! The other nodes: which process of each is heard, when it was heard last, and how messages to it are numbered.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rankscope_time::Span;
 
@@ -14,7 +15,7 @@ use crate::{MonotonicInstant, NodeId};
 /// All participants, by their place among them.
 #[derive(Debug)]
 pub(super) struct Peers {
-    nodes: Vec<NodeId>,
+    nodes: Arc<[NodeId]>,
     /// Those that were heard or spoken to: of ten thousand, a follower knows its master.
     peers: BTreeMap<usize, Peer>,
     me: usize,
@@ -30,8 +31,8 @@ struct Peer {
 
 impl Peers {
     /// `nodes` are in order and hold `me`.
-    pub(super) fn new(nodes: &[NodeId], me: NodeId) -> Self {
-        Self { nodes: nodes.to_vec(), peers: BTreeMap::new(), me: nodes.binary_search(&me).unwrap_or(0) }
+    pub(super) fn new(nodes: &Arc<[NodeId]>, me: NodeId) -> Self {
+        Self { nodes: Arc::clone(nodes), peers: BTreeMap::new(), me: nodes.binary_search(&me).unwrap_or(0) }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -84,18 +85,19 @@ impl Peers {
         }
     }
 
-    /// Whether a node was heard within `patience`.
-    pub(super) fn is_live(&self, index: usize, now: MonotonicInstant, patience: Span) -> bool {
-        let heard = || self.peers.get(&index)?.heard;
-        index == self.me || heard().is_some_and(|heard| now - heard <= patience)
+    /// The other nodes that were heard within `patience`.
+    pub(super) fn live_others(&self, now: MonotonicInstant, patience: Span) -> impl Iterator<Item = usize> {
+        let lives = move |peer: &Peer| peer.heard.is_some_and(|heard| now - heard <= patience);
+        self.peers.iter().filter(move |(index, peer)| **index != self.me && lives(peer)).map(|(index, _)| *index)
     }
 
-    pub(super) fn live(&self, now: MonotonicInstant, patience: Span) -> LiveSet {
+    /// The same and this one, a bit each.
+    pub(super) fn live(&self, now: MonotonicInstant, patience: Span) -> Vec<u8> {
         let mut bits = vec![0; self.nodes.len().div_ceil(8).min(LIVE_MAX)];
-        for index in (0..self.nodes.len().min(8 * LIVE_MAX)).filter(|index| self.is_live(*index, now, patience)) {
+        for index in self.live_others(now, patience).chain([self.me]).filter(|index| *index < 8 * LIVE_MAX) {
             bits[index / 8] |= 1 << (index % 8);
         }
-        LiveSet(bits)
+        bits
     }
 
     pub(super) fn send(&mut self, to: usize, knowledge: Knowledge, message: &Message, out: &mut Outbox) {
@@ -106,12 +108,44 @@ impl Peers {
     }
 }
 
-/// Who takes part, one bit for each participant.
+/// Who takes part, as a master said it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct LiveSet(pub(super) Vec<u8>);
+pub(super) struct LiveSet {
+    /// One for each participant.
+    bits: Vec<u8>,
+    /// How many come before the one that keeps it. It is asked for at every packet, and there may be thousands.
+    before: usize,
+}
 
 impl LiveSet {
+    /// What `bits` say, for the participant `me`.
+    pub(super) fn new(bits: &[u8], me: usize) -> Self {
+        let whole: u32 = bits.iter().take(me / 8).map(|byte| byte.count_ones()).sum();
+        let last = bits.get(me / 8).map_or(0, |byte| (byte & ((1 << (me % 8)) - 1)).count_ones());
+        Self { bits: bits.to_vec(), before: (whole + last) as usize }
+    }
+
     pub(super) fn has(&self, index: usize) -> bool {
-        self.0.get(index / 8).is_some_and(|byte| byte & 1 << (index % 8) != 0)
+        self.bits.get(index / 8).is_some_and(|byte| byte & 1 << (index % 8) != 0)
+    }
+
+    /// How many of those that live come before this one.
+    pub(super) fn before(&self) -> usize {
+        self.before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn those_before_a_node_are_counted_one_by_one(bits in prop::collection::vec(any::<u8>(), 0..12), me in 0usize..120) {
+            let live = LiveSet::new(&bits, me);
+            prop_assert_eq!(live.before(), (0..me).filter(|index| live.has(*index)).count());
+        }
     }
 }

@@ -8,6 +8,8 @@ pub(crate) mod estimate;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rankscope_clock::nodes::{NodeEstimate, Solution};
 use rankscope_clock::session::{Destination, Input, Key, Now, Output, Packet, Session, SessionSettings, Stamp, Token, wire};
@@ -101,6 +103,10 @@ pub(crate) struct Network {
     /// How late a driver wakes up.
     pub(crate) wake_late_ns: i64,
     pub(crate) keep_history: bool,
+    /// Where that is kept: windows and solutions, too, and not clocks alone.
+    pub(crate) keep_windows: bool,
+    /// What the sessions of hosts take of this processor, by host, for those that are looked at.
+    pub(crate) busy: BTreeMap<usize, Duration>,
     queue: BinaryHeap<Reverse<Entry>>,
     number: u64,
     rng: Rng,
@@ -131,11 +137,12 @@ impl Network {
     /// `nodes` hosts that are all off, with clocks up to five seconds and 50 ppm apart.
     pub(crate) fn new(nodes: u32, edges: &[Edge], seed: u64, change: impl Fn(&mut SessionSettings)) -> Self {
         let mut rng = Rng::new(seed);
+        let participants: Arc<[NodeId]> = (0..nodes).map(NodeId).collect();
         let hosts = (0..nodes).map(|node| {
             let offset = Span::from_nanos(rng.below(10_000_000_000) as i64 - 5_000_000_000);
             let skew = Rate::from_ppb(rng.below(100_000) as i64 - 50_000);
             let mut settings = settings(node, edges);
-            settings.participants = (0..nodes).map(NodeId).collect();
+            settings.participants = Arc::clone(&participants);
             settings.seed = seed;
             change(&mut settings);
             Host {
@@ -160,6 +167,8 @@ impl Network {
             tap: Box::new(|_| true),
             wake_late_ns: 0,
             keep_history: true,
+            keep_windows: true,
+            busy: BTreeMap::new(),
             queue: BinaryHeap::new(),
             number: 0,
             rng,
@@ -265,7 +274,11 @@ impl Network {
     fn handle(&mut self, node: usize, input: Input) {
         let now = self.now(node);
         if let Some(session) = &mut self.hosts[node].session {
+            let begun = self.busy.contains_key(&node).then(Instant::now);
             session.handle(now, input);
+            if let (Some(begun), Some(busy)) = (begun, self.busy.get_mut(&node)) {
+                *busy += begun.elapsed();
+            }
             self.drain(node);
         }
     }
@@ -277,8 +290,10 @@ impl Network {
             let host = &mut self.hosts[node];
             match output {
                 Output::Transmit { to, over, token, bytes } => self.transmit(node, to, over, token, bytes),
-                Output::Window(window) if self.keep_history => host.windows.push((self.now_ns, window)),
-                Output::Solved { round, solution } if self.keep_history => host.solved.push((self.now_ns, round, solution)),
+                Output::Window(window) if self.keep_history && self.keep_windows => host.windows.push((self.now_ns, window)),
+                Output::Solved { round, solution } if self.keep_history && self.keep_windows => {
+                    host.solved.push((self.now_ns, round, solution))
+                }
                 Output::Clock { round, estimate } if self.keep_history => host.clocks.push((self.now_ns, round, estimate)),
                 Output::Window(_) | Output::Solved { .. } | Output::Clock { .. } | Output::Rerouted { .. } => {}
                 Output::Wake(at) => {
