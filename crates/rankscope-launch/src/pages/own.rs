@@ -68,8 +68,14 @@ impl OwnPages {
 
 /// What is in the page at `path`, if that is one of the rank in its name.
 fn page(path: &Path, rank: u32) -> Option<(PageHead, Vec<u8>)> {
-    let mut bytes = Vec::with_capacity(PAGE_BYTES);
-    open(path).ok()?.take(PAGE_BYTES as u64).read_to_end(&mut bytes).ok()?;
+    let bytes = bytes_of_page(path)?;
     let head = LivePage::read(&bytes, &bytes).ok()?.head;
     (head.rank == rank).then_some((head, bytes))
+}
+
+/// The bytes of the page at `path`, as far as they go.
+pub(super) fn bytes_of_page(path: &Path) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(PAGE_BYTES);
+    open(path).ok()?.take(PAGE_BYTES as u64).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }

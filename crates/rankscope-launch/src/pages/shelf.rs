@@ -18,6 +18,7 @@ use rankscope_run::{NodePart, live_part, live_part_ended};
 
 use super::columns::Change;
 use super::lean::{Fixed, Lean, Slot, bytes_of, state_of};
+use super::own::bytes_of_page;
 use super::packed::unpack;
 use super::{Told, page_path};
 
@@ -197,7 +198,7 @@ impl Shelf {
     /// The page that was put here.
     fn page(&self, rank: u32) -> Option<Vec<u8>> {
         self.placed.get(&rank)?;
-        fs::read(page_path(&self.run, rank)).ok().filter(|page| page.len() == PAGE_BYTES)
+        bytes_of_page(&page_path(&self.run, rank)).filter(|page| page.len() == PAGE_BYTES)
     }
 
     fn place(&mut self, node: u32, rank: u32, page: &[u8]) -> io::Result<()> {
