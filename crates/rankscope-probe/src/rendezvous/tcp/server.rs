@@ -4,17 +4,16 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::{SocketAddr, TcpListener};
-use std::os::fd::AsFd;
-use std::os::unix::net::UnixStream;
+use std::net::SocketAddr;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use mio::net::{TcpListener, TcpStream};
+use mio::{Events, Interest, Poll, Token, Waker};
 
 use super::board::Board;
 use super::frame::{self, Identity};
-use super::links::{Limits, Link, Links};
+use super::links::{Limits, Links};
 use super::listen::listeners;
 use super::refusal::{Refusal, Refusals};
 use crate::key::SharedKey;
@@ -25,8 +24,8 @@ use crate::rendezvous::StoreError;
 pub struct StoreServer {
     address: SocketAddr,
     refusals: Refusals,
-    /// Closing it ends the thread.
-    stop: Option<UnixStream>,
+    /// Ends the thread.
+    stop: Waker,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -54,13 +53,20 @@ impl StoreServer {
         let listeners = listeners(host, port).map_err(failed)?;
         listeners.iter().try_for_each(|listener| listener.set_nonblocking(true)).map_err(failed)?;
         let address = listeners[0].local_addr().map_err(failed)?;
-        let (stop, stopped) = UnixStream::pair().map_err(failed)?;
+        let poll = Poll::new().map_err(failed)?;
+        let stop = Waker::new(poll.registry(), STOP).map_err(failed)?;
+        let mut doors: Vec<Door> = Vec::new();
+        for (number, listener) in listeners.into_iter().enumerate() {
+            let mut listener = TcpListener::from_std(listener);
+            poll.registry().register(&mut listener, Token(FIRST_DOOR.0 - number), Interest::READABLE).map_err(failed)?;
+            doors.push(Door { listener, knocked: false });
+        }
         let incarnation = random().map_err(failed)?;
         let refusals = Refusals::default();
-        let links = Links::new(limits, refusals.clone());
-        let host = Host { listeners, stopped, key, incarnation, board: Board::default(), links };
+        let links = Links::new(limits, refusals.clone(), poll.registry().try_clone().map_err(failed)?);
+        let host = Host { poll, doors, key, incarnation, board: Board::default(), links };
         let spawned = std::thread::Builder::new().name("rankscope-store".to_owned()).spawn(move || host.run());
-        Ok(Self { address, refusals, stop: Some(stop), thread: Some(spawned.map_err(failed)?) })
+        Ok(Self { address, refusals, stop, thread: Some(spawned.map_err(failed)?) })
     }
 
     /// Where it listens, or the first of several such; the unspecified address where it listens at all.
@@ -76,8 +82,8 @@ impl StoreServer {
 
 impl Drop for StoreServer {
     fn drop(&mut self) {
-        self.stop = None;
-        if let Some(thread) = self.thread.take() {
+        let told = self.stop.wake().is_ok();
+        if let Some(thread) = self.thread.take_if(|_| told) {
             // A panic in the thread has been reported by the thread.
             let _ended = thread.join();
         }
@@ -91,98 +97,92 @@ pub(super) fn random() -> io::Result<[u8; 16]> {
 }
 
 struct Host {
-    listeners: Vec<TcpListener>,
-    stopped: UnixStream,
+    poll: Poll,
+    doors: Vec<Door>,
     key: Option<SharedKey>,
     incarnation: Identity,
     board: Board,
     links: Links,
 }
 
-/// What there is to do.
-struct Ready {
-    /// Somebody knocks.
-    new: bool,
-    links: Vec<u64>,
+/// An address at which the store listens.
+struct Door {
+    listener: TcpListener,
+    /// Somebody may stand there: so until the kernel says that nobody does.
+    knocked: bool,
 }
+
+/// Names of what is waited for. Connections are named by their numbers.
+const STOP: Token = Token(usize::MAX);
+const FIRST_DOOR: Token = Token(usize::MAX - 1);
+
+/// What happens to more than that many connections at once is told in several pieces.
+const EVENTS: usize = 1024;
 
 impl Host {
     fn run(mut self) {
-        let mut full_until = None;
+        let mut events = Events::with_capacity(EVENTS);
+        let mut full_until: Option<Instant> = None;
         loop {
-            let accepting = full_until.is_none_or(|until| Instant::now() >= until);
-            let Some(ready) = self.ready(accepting) else { return };
-            if ready.new {
-                full_until = self.accept().is_err().then(|| Instant::now() + FULL_PAUSE);
+            full_until = full_until.filter(|until| Instant::now() < *until);
+            let knocked = full_until.is_none() && self.doors.iter().any(|door| door.knocked);
+            let pause = match full_until {
+                _ if knocked || self.links.has_work() => Duration::ZERO,
+                None => SWEEP,
+                Some(_) => FULL_PAUSE,
+            };
+            // Interrupted, or no memory for a moment: what happened is told the next time.
+            let told = self.poll.poll(&mut events, Some(pause)).is_ok();
+            for event in events.iter().filter(|_| told) {
+                match event.token() {
+                    STOP => return,
+                    Token(door) if FIRST_DOOR.0 - door < self.doors.len() => self.doors[FIRST_DOOR.0 - door].knocked = true,
+                    Token(link) => {
+                        // What has gone wrong or is over is heard of by reading, or by sending.
+                        let reads = event.is_readable() || event.is_read_closed() || event.is_error();
+                        let writes = event.is_writable() || event.is_write_closed() || event.is_error();
+                        self.links.note(link as u64, reads, writes);
+                    }
+                }
             }
-            for id in ready.links {
-                self.links.serve(id, &mut self.board, self.key.as_ref());
+            if full_until.is_none() && self.accept().is_err() {
+                full_until = Some(Instant::now() + FULL_PAUSE);
             }
+            self.links.serve_all(&mut self.board, self.key.as_ref());
             let written = self.board.take_written();
-            if !written.is_empty() {
-                self.links.wake(&written, &self.board);
-            }
+            self.links.wake(&written, &self.board);
             self.links.sweep();
         }
     }
 
-    /// Waits until something happens. None at the end.
-    fn ready(&self, accepting: bool) -> Option<Ready> {
-        let knock = if accepting { PollFlags::POLLIN } else { PollFlags::empty() };
-        let mut polled = vec![PollFd::new(self.stopped.as_fd(), PollFlags::POLLIN)];
-        polled.extend(self.listeners.iter().map(|listener| PollFd::new(listener.as_fd(), knock)));
-        let first = polled.len();
-        polled.extend(self.links.iter().map(|(_, link)| PollFd::new(link.stream.as_fd(), interest(link))));
-        let goes_on = |link: &Link| link.connection.can_go_on();
-        let pause = match accepting {
-            _ if self.links.iter().any(|(_, link)| goes_on(link)) => Duration::ZERO,
-            true => SWEEP,
-            false => FULL_PAUSE,
-        };
-        if poll(&mut polled, PollTimeout::try_from(pause).unwrap_or(PollTimeout::MAX)).is_err() {
-            // Interrupted, or no memory for a moment; looking at everybody is right in either case.
-            return Some(Ready { new: accepting, links: self.links.iter().map(|(id, _)| id).collect() });
-        }
-        let any = |fd: &PollFd<'_>| fd.any().unwrap_or(true);
-        if any(&polled[0]) {
-            return None;
-        }
-        let ready = self.links.iter().zip(&polled[first..]).filter(|((_, link), fd)| any(fd) || goes_on(link));
-        Some(Ready { new: polled[1..first].iter().any(any), links: ready.map(|((id, _), _)| id).collect() })
-    }
-
     /// Takes in who knocks, at all addresses.
     fn accept(&mut self) -> io::Result<()> {
-        for listener in 0..self.listeners.len() {
-            let mut left = ACCEPTED_AT_ONCE;
-            while left > 0 && self.accept_one(listener)? {
-                left -= 1;
+        for door in 0..self.doors.len() {
+            for _ in 0..ACCEPTED_AT_ONCE {
+                if !self.doors[door].knocked || !self.accept_one(door)? {
+                    break;
+                }
             }
         }
         Ok(())
     }
 
     /// Takes in one, if there is one.
-    fn accept_one(&mut self, listener: usize) -> io::Result<bool> {
-        let (stream, _) = match self.listeners[listener].accept() {
+    fn accept_one(&mut self, door: usize) -> io::Result<bool> {
+        let (stream, _): (TcpStream, _) = match self.doors[door].listener.accept() {
             Ok(accepted) => accepted,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.doors[door].knocked = false;
+                return Ok(false);
+            }
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => return Ok(true),
             Err(error) if is_out_of_files(&error) && self.links.make_room() => return Ok(true),
             Err(error) => return Err(error),
         };
-        stream.set_nonblocking(true)?;
         stream.set_nodelay(true)?;
-        self.links.admit(stream, frame::hello(&self.incarnation, &random()?));
+        self.links.admit(stream, frame::hello(&self.incarnation, &random()?))?;
         Ok(true)
     }
-}
-
-/// What a connection is waited for: whoever leaves answers lying is not listened to.
-fn interest(link: &Link) -> PollFlags {
-    let reads = if link.connection.has_room() { PollFlags::POLLIN } else { PollFlags::empty() };
-    let sends = if link.connection.output.is_empty() { PollFlags::empty() } else { PollFlags::POLLOUT };
-    reads | sends
 }
 
 fn is_out_of_files(error: &io::Error) -> bool {

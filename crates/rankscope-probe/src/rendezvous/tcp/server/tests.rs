@@ -111,3 +111,27 @@ fn who_holds_most_goes_when_all_hold_too_much() {
     modest.iter_mut().for_each(|client| assert_eq!(client.get("small").unwrap().as_deref(), Some("value")));
     only(&server, Refusal::Greedy, 1);
 }
+
+#[test]
+fn each_that_waits_is_told_of_its_own_key_and_who_gives_up_of_none() {
+    let server = store(Limits::USUAL);
+    // Its wait is taken back by what it asks next, and the key is written afterwards.
+    let mut impatient = client(&server);
+    impatient.wait("key 3", SOON).unwrap_err();
+    impatient.set("given up", "yes").unwrap();
+    let waiting: Vec<_> = (0..24)
+        .map(|number| {
+            let mut client = client(&server);
+            std::thread::spawn(move || client.wait(&format!("key {}", number % 8), PATIENCE).unwrap())
+        })
+        .collect();
+    let mut writer = client(&server);
+    for number in 0..8 {
+        writer.set(&format!("key {number}"), &number.to_string()).unwrap();
+    }
+    for (thread, number) in waiting.into_iter().zip(0..) {
+        assert_eq!(thread.join().unwrap(), (number % 8).to_string());
+    }
+    assert_eq!(impatient.get("given up").unwrap().as_deref(), Some("yes"));
+    assert_eq!(server.refusals(), BTreeMap::new());
+}
