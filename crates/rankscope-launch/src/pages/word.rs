@@ -4,6 +4,7 @@
 //! on one that it does not have says so, and the next one is whole. Nobody waits: a word that was not taken is followed by one that holds its
 //! news, too.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 
@@ -204,17 +205,24 @@ impl Listener {
         if let Some(node) = named.find(|node| !members.contains(node)) {
             return Err(Refused::Node(node));
         }
-        if word.base == 0 || word.epoch != self.epoch {
-            // A head that begins, or one that was told to.
-            *self = Self { epoch: word.epoch, ..Self::default() };
-        }
-        match word.base.cmp(&self.number) {
-            std::cmp::Ordering::Less => return Ok(Heard::Early),
-            std::cmp::Ordering::Equal => {}
-            std::cmp::Ordering::Greater => return Ok(Heard::Lost),
+        // Of a head that begins, or one that was told to, nothing is known.
+        let begins = word.base == 0 || word.epoch != self.epoch;
+        let anew = || Self { epoch: word.epoch, ..Self::default() };
+        match word.base.cmp(if begins { &0 } else { &self.number }) {
+            Ordering::Less => return Ok(Heard::Early),
+            Ordering::Equal => {}
+            Ordering::Greater => {
+                if begins {
+                    *self = anew();
+                }
+                return Ok(Heard::Lost);
+            }
         }
         let packed = STANDARD.decode(&word.pages).map_err(|_| Refused::Foreign)?;
-        let changes = unpacked(&packed, |rank| self.fixed.get(&rank).map(|fixed| &**fixed))?;
+        let changes = unpacked(&packed, |rank| self.fixed.get(&rank).filter(|_| !begins).map(|fixed| &**fixed))?;
+        if begins {
+            *self = anew();
+        }
         self.number = word.number;
         for part in &word.parts {
             self.ranks.insert(part.node, part.ranks.iter().map(|rank| rank.rank).collect());

@@ -159,6 +159,21 @@ fn a_head_speaks_for_its_group_alone() {
 }
 
 #[test]
+fn a_word_that_is_refused_takes_nothing_away() {
+    let (mut speaker, mut other) = (Speaker::new(1, BYTES), Other::default());
+    let whole = speaker.word(&said(1, [10; 4], true));
+    speaker.heard(other.hear(&whole));
+    let taken = other.listener.taken();
+    for epoch in [1, 2] {
+        let word = Word { epoch, base: 0, number: 9, nodes: vec![(5, 1)], parts: Vec::new(), pages: "no page".to_owned() };
+        assert!(matches!(other.listener.hear(&word, &(5..7)), Err(Refused::Foreign)));
+        assert_eq!(other.listener.taken(), taken);
+    }
+    let next = speaker.word(&said(2, [11; 4], true));
+    assert!(next.base == 1 && matches!(other.listener.hear(&next, &(5..7)), Ok(Heard::News { .. })));
+}
+
+#[test]
 fn words_of_many_ranks_are_bounded_and_all_find_room() {
     let ranks: Vec<u32> = (0..64).collect();
     let page = |rank: &u32| {
