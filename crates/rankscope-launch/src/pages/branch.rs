@@ -15,11 +15,8 @@ use super::head::Head;
 use super::shelf::QUIET_LOOKS;
 use super::teller::Telling;
 use super::tree::Tree;
-use super::{HeadEntry, ONWARD, Refusals, Store, head_key, key};
+use super::{HeadEntry, ONWARD, Refusals, Store, WHO_EVERY, head_key, key};
 use crate::incident::Nodes;
-
-/// Looks between two at who the head is.
-const WHO_EVERY: u32 = 4;
 
 pub(super) struct Branch {
     nodes: Nodes,
@@ -100,10 +97,7 @@ impl Branch {
 
     /// Who the head is, by the store of the agents; none where that does not answer.
     fn who(&mut self) -> Option<Option<HeadEntry>> {
-        let text = self.upper.ask(|store| store.get(&head_key(self.group)))?;
-        let members = self.tree.members(self.group);
-        let entry = text.and_then(|text| serde_json::from_str::<HeadEntry>(&text).ok());
-        Some(entry.filter(|entry| members.contains(&entry.node)))
+        HeadEntry::of(self.group, &self.tree.members(self.group), &mut self.upper)
     }
 
     fn without_head(&mut self, looks: u32) -> Standing {

@@ -7,16 +7,16 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
+use rankscope_run::NodePart;
+
+use super::columns::Change;
 use super::shelf::{Shelf, Way};
 use super::tree::{NODES_MAX, Tree};
 use super::word::{Heard, Listener, Refused, Taken, Word};
-use super::{HeadEntry, Refusals, Store, Told, hash, head_key, key, taken_key, word_key};
+use super::{HeadEntry, Refusals, Store, Told, WHO_EVERY, hash, key, taken_key, word_key};
 
 /// Looks between two whole words of a head, where pages are lost.
 const WHOLE_EVERY: u32 = 16;
-
-/// Looks without news after which it is asked again who the head is.
-const WHO_EVERY: u32 = 4;
 
 pub(super) struct Gatherer {
     store: Store,
@@ -125,9 +125,7 @@ impl Gatherer {
         let members = tree.map_or(0..0, |tree| tree.members(group));
         let heard = heads.entry(group).or_default();
         if heard.entry.is_none() || heard.quiet % WHO_EVERY == WHO_EVERY - 1 {
-            let text = store.ask(|store| store.get(&head_key(group)))?;
-            let entry = text.and_then(|text| serde_json::from_str::<HeadEntry>(&text).ok());
-            heard.entry = entry.filter(|entry| members.contains(&entry.node));
+            heard.entry = HeadEntry::of(group, &members, store)?;
         }
         heard.quiet = heard.quiet.saturating_add(1);
         heard.since_whole = heard.since_whole.saturating_add(1);
@@ -172,13 +170,7 @@ impl HeadHeard {
     }
 
     /// Puts news in place; false where a page is not there that they are about.
-    fn apply(
-        &self,
-        shelf: &mut Shelf,
-        word: &Word,
-        parts: Vec<rankscope_run::NodePart>,
-        changes: &[super::columns::Change],
-    ) -> io::Result<bool> {
+    fn apply(&self, shelf: &mut Shelf, word: &Word, parts: Vec<NodePart>, changes: &[Change]) -> io::Result<bool> {
         let way = Way::Head(word.epoch);
         let counts: Vec<u32> =
             word.nodes.iter().filter(|(node, number)| shelf.counts(*node, way, *number)).map(|(node, _)| *node).collect();

@@ -7,13 +7,10 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use rankscope_probe::rendezvous::{KeyValueStore, StoreServer};
 use rankscope_run::{NodePart, now_unix_ns};
 
 use super::lean::Lean;
-use super::packed::unpack;
 use super::shelf::QUIET_LOOKS;
 use super::tree::Tree;
 use super::word::{Said, Speaker, Taken};
@@ -111,7 +108,7 @@ impl Head {
         let mut all_are_pages = true;
         for told in pages.into_iter().filter(|told| is_named(told.rank)) {
             let mut page = known.get(&told.rank).map(Lean::page).unwrap_or_default();
-            let is_page = STANDARD.decode(&told.page).is_ok_and(|packed| unpack(&packed, &mut page));
+            let is_page = told.put_into(&mut page);
             let lean = Lean::of(&page, told.rank).filter(|_| is_page);
             all_are_pages &= lean.is_some();
             known.extend(lean.map(|lean| (told.rank, lean)));

@@ -27,12 +27,15 @@ use std::collections::BTreeMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash as _, Hasher as _};
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use nix::time::{ClockId, clock_gettime};
 use rankscope_probe::rendezvous::{KeyValueStore, StoreError};
 use rankscope_run::{NodePart, RunDirectory, live_part, live_part_ended};
@@ -54,6 +57,9 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// [`LOOK_SELDOMEST`]: pages that are new take it much longer than those that only change, and come in several words.
 const PACE: u32 = 24;
 const LOOK_SELDOMEST: Duration = Duration::from_secs(4);
+
+/// Looks without news between two at who the head of a group is.
+const WHO_EVERY: u32 = 4;
 
 /// A store that did not answer is left in peace for so long.
 const REST: Duration = Duration::from_secs(5);
@@ -212,6 +218,22 @@ struct HeadEntry {
     epoch: u64,
     /// Where its store is.
     at: SocketAddr,
+}
+
+impl HeadEntry {
+    /// What stands in `store` of the group of these `members`: none where that does not answer, or nobody of the group stands there.
+    fn of(group: u32, members: &Range<u32>, store: &mut Store) -> Option<Option<Self>> {
+        let text = store.ask(|store| store.get(&head_key(group)))?;
+        let entry = text.and_then(|text| serde_json::from_str::<Self>(&text).ok());
+        Some(entry.filter(|entry| members.contains(&entry.node)))
+    }
+}
+
+impl ToldPage {
+    /// Puts it into `page`, which is what was there before; false, and nothing is changed, where it is no page.
+    fn put_into(&self, page: &mut Vec<u8>) -> bool {
+        STANDARD.decode(&self.page).is_ok_and(|packed| packed::unpack(&packed, page))
+    }
 }
 
 /// Where a node says it, in the store of the agents or of its head.

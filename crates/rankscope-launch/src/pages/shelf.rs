@@ -11,15 +11,12 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use rankscope_recording::{PAGE_ARRIVAL_WORDS, PAGE_ARRIVALS_AT, PAGE_BYTES, PAGE_STATES_AT};
 use rankscope_run::{NodePart, live_part, live_part_ended};
 
 use super::columns::Change;
 use super::lean::{Fixed, Lean, Slot, bytes_of, state_of};
 use super::own::bytes_of_page;
-use super::packed::unpack;
 use super::{Told, page_path};
 
 /// Looks for which a node may say nothing until another way counts.
@@ -109,7 +106,7 @@ impl Shelf {
                 continue;
             }
             let mut page = self.page(told.rank).unwrap_or_default();
-            let is_page = STANDARD.decode(&told.page).is_ok_and(|packed| unpack(&packed, &mut page));
+            let is_page = told.put_into(&mut page);
             if is_page {
                 self.place(node, told.rank, &page)?;
             }
