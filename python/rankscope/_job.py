@@ -73,24 +73,33 @@ def devices() -> list[dict[str, Any]]:
     """The GPUs that this process sees through torch: by which number, their UUIDs, and where on the bus they are.
 
     None where torch has not brought CUDA up in this process by itself: to ask would. GPUs of AMD are left out, because the UUIDs that
-    torch has for them are not those that their driver tells.
+    torch has for them are not those that their driver tells. Older versions of torch tell none, and then CUDA_VISIBLE_DEVICES may.
     """
     cuda: Any = sys.modules.get("torch.cuda")
     version: Any = sys.modules.get("torch.version")
     try:
         if cuda is None or getattr(version, "hip", None) or not cuda.is_initialized():
             return []
-        found = [_device(index, cuda.get_device_properties(index)) for index in range(min(cuda.device_count(), _DEVICES_MAX))]
+        visible = _visible() + [None] * _DEVICES_MAX
+        count = min(cuda.device_count(), _DEVICES_MAX)
+        found = [_device(index, cuda.get_device_properties(index), visible[index]) for index in range(count)]
     except Exception:
         # A trace is worth more than what it could have said of its devices.
         return []
     return [device for device in found if len(device) > 1]
 
 
-def _device(index: int, properties: Any) -> dict[str, Any]:
+def _visible() -> list[str | None]:
+    """UUIDs by the numbers of this process, where CUDA_VISIBLE_DEVICES names whole ones."""
+    listed = [entry.strip() for entry in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")]
+    return [entry if entry.startswith("GPU-") and len(entry) == 40 else None for entry in listed]
+
+
+def _device(index: int, properties: Any, visible: str | None) -> dict[str, Any]:
     device: dict[str, Any] = {"index": index}
     # Both are told by newer versions only.
     uuid = getattr(properties, "uuid", None)
+    uuid = visible if uuid is None else uuid
     if uuid is not None:
         device["uuid"] = str(uuid).removeprefix("GPU-").lower()
     place: list[Any] = [getattr(properties, name, None) for name in ("pci_domain_id", "pci_bus_id", "pci_device_id")]

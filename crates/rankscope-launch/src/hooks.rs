@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-const FILES: [(&str, &str); 9] = [
+const FILES: [(&str, &str); 10] = [
     ("sitecustomize.py", include_str!("hooks/sitecustomize.py")),
     ("rankscope_hooks.py", include_str!("hooks/rankscope_hooks.py")),
     ("rankscope_gpus.py", include_str!("hooks/rankscope_gpus.py")),
@@ -17,6 +17,7 @@ const FILES: [(&str, &str); 9] = [
     ("rankscope_plan.py", include_str!("hooks/rankscope_plan.py")),
     ("rankscope_agree.py", include_str!("hooks/rankscope_agree.py")),
     // The package's own.
+    ("rankscope_job.py", include_str!("../../../python/rankscope/_job.py")),
     ("rankscope_clock_plane.py", include_str!("../../../python/rankscope/_clock_plane.py")),
 ];
 
