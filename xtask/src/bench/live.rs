@@ -4,6 +4,7 @@
 mod days;
 mod leader;
 mod pages;
+mod passed;
 mod planted;
 mod rates;
 
@@ -32,6 +33,12 @@ pub(crate) struct Args {
     /// Agents whose leader is measured, all on this machine.
     #[arg(long, default_value_t = leader::AGENTS, value_parser = clap::value_parser!(u32).range(2..))]
     agents: u32,
+    /// Measure what it costs to have the pages of so many nodes of eight ranks passed on to the first one, instead of the rest.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(65..))]
+    nodes: Option<u32>,
+    /// Collectives a second of each of their ranks.
+    #[arg(long, default_value_t = 8, requires = "nodes")]
+    collectives: u64,
     /// Measure this program instead of building target/release/rankscope.
     #[arg(long)]
     binary: Option<PathBuf>,
@@ -51,7 +58,21 @@ struct Outcome {
 
 /// Runs what is asked for.
 pub(super) fn run(args: &Args) -> Result<()> {
-    if args.detectors { detectors(args) } else { looks(args) }
+    match args.nodes {
+        Some(nodes) => passed_on(args, nodes),
+        None if args.detectors => detectors(args),
+        None => looks(args),
+    }
+}
+
+/// What passing on pages costs.
+fn passed_on(args: &Args, nodes: u32) -> Result<()> {
+    let passed = passed::measured(nodes, args.collectives)?;
+    match args.format.as_str() {
+        "json" => println!("{}", serde_json::to_string(&passed)?),
+        _ => print!("{}", passed::table(&passed)),
+    }
+    if passed.iter().all(passed::Passed::is_met) { Ok(()) } else { bail!("missed: passing on the pages of {nodes} nodes") }
 }
 
 /// What watching costs.

@@ -1,5 +1,4 @@
-//! What passing on the pages of many nodes costs the one that leads, and how old they are there: `RANKSCOPE_BENCH_NODES=1024 cargo test --release -p
-//! rankscope-launch --lib many_nodes_cost -- --ignored --nocapture`.
+//! What passing on the pages of many nodes costs the one that leads, and how old they are there: `cargo xtask bench live --nodes 1024` runs it.
 //!
 //! Time is simulated in tenths of a second, and each node has its own phase; stores, their sockets and what is said through them are real. Before all
 //! nodes tell straight, as few at a time as is borne, which is how it is without heads.
@@ -201,7 +200,7 @@ fn measured(num_nodes: u32, collectives: u64, through_heads: bool) -> Costs {
 }
 
 #[test]
-#[ignore = "takes minutes, and measures"]
+#[ignore = "takes minutes, and measures: `cargo xtask bench live --nodes`"]
 #[expect(clippy::print_stdout, reason = "whoever measures reads it")]
 fn what_many_nodes_cost_the_one_that_leads() {
     let number = |name: &str, else_this: u64| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(else_this);
