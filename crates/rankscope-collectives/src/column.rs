@@ -43,7 +43,7 @@ impl Column {
     /// Adds one.
     #[inline]
     pub fn push(&mut self, number: u64) {
-        self.extend([number]);
+        self.add(&[number]);
     }
 
     /// The one numbered `at`.
@@ -172,31 +172,57 @@ impl Column {
         }
     }
 
+    /// Adds `numbers`, of which there is one at least and no more than the last run has room for.
+    fn add(&mut self, numbers: &[u64]) {
+        self.open_last();
+        self.len += numbers.len();
+        if numbers.len() == RUN {
+            return self.close(numbers);
+        }
+        self.open.extend_from_slice(numbers);
+        if self.open.len() == RUN {
+            self.close_last();
+        }
+    }
+
     /// Makes a run of the open ones.
     fn close_last(&mut self) {
+        let mut open = std::mem::take(&mut self.open);
+        self.close(&open);
+        open.clear();
+        self.open = open;
+    }
+
+    /// Adds a run of these `numbers`.
+    fn close(&mut self, numbers: &[u64]) {
         let above = self.above.make_mut();
         above.truncate(above.len().saturating_sub(BEHIND));
-        let run = Run::above(&self.open, above.len() as u64);
-        run.put(&self.open, above);
+        let run = Run::above(numbers, above.len() as u64);
+        run.put(numbers, above);
         if !above.is_empty() {
             above.extend([0; BEHIND]);
         }
         self.runs.make_mut().extend(run.to_bytes());
-        self.open.clear();
     }
 }
 
 impl Extend<u64> for Column {
     fn extend<I: IntoIterator<Item = u64>>(&mut self, numbers: I) {
-        let mut numbers = numbers.into_iter().peekable();
-        if numbers.peek().is_some() {
-            self.open_last();
-        }
-        for number in numbers {
-            self.open.push(number);
-            self.len += 1;
-            if self.open.len() == RUN {
-                self.close_last();
+        let mut numbers = numbers.into_iter();
+        let mut run = [0; RUN];
+        loop {
+            // A run at a time: nothing is asked of the column for each number.
+            let room = RUN - self.len % RUN;
+            let mut count = 0;
+            for (to, number) in run[..room].iter_mut().zip(&mut numbers) {
+                *to = number;
+                count += 1;
+            }
+            if count > 0 {
+                self.add(&run[..count]);
+            }
+            if count < room {
+                return;
             }
         }
     }
