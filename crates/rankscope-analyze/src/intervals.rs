@@ -23,8 +23,10 @@ impl Intervals {
 
     /// The set of these intervals, which have to be as [`iter`](Self::iter) gives them: in order, none empty, no two that touch.
     pub fn of_sorted(list: Vec<(i64, i64)>) -> Option<Self> {
-        let apart = list.windows(2).all(|pair| pair[0].1 < pair[1].0);
-        (apart && list.iter().all(|(start, end)| start < end)).then_some(Self { list })
+        // All are looked at, as none is expected to be wrong.
+        let apart = list.windows(2).fold(true, |apart, pair| apart & (pair[0].1 < pair[1].0));
+        let none_empty = list.iter().fold(true, |none_empty, (start, end)| none_empty & (start < end));
+        (apart & none_empty).then_some(Self { list })
     }
 
     /// The same of a list that is known to be so.

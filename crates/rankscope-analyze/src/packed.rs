@@ -3,6 +3,8 @@
 //! A rank's intervals follow each other closely and are short, so a gap and a length of few bits each say where the next one is.
 //! Every so many an interval is kept whole.
 
+use std::ops::Range;
+
 use rankscope_collectives::Column;
 
 use crate::Intervals;
@@ -46,19 +48,7 @@ impl Packed {
 
     /// The same set.
     pub(crate) fn unpacked(&self) -> Intervals {
-        let mut list = Vec::with_capacity(self.blocks.len() + self.gaps_ns.len());
-        let mut steps = Steps::default();
-        for (block, before) in self.blocks.iter().zip((0..).step_by(STEPS)) {
-            let mut at_ns = block.end_ns;
-            list.push((block.start_ns, block.end_ns));
-            let (gaps_ns, lengths_ns) = steps.read(self, before);
-            list.extend(gaps_ns.iter().zip(lengths_ns).map(|(gap_ns, length_ns)| {
-                let start_ns = at_ns.wrapping_add_unsigned(*gap_ns);
-                at_ns = start_ns.wrapping_add_unsigned(*length_ns);
-                (start_ns, at_ns)
-            }));
-        }
-        Intervals::in_order(list)
+        Intervals::in_order(self.list_blocks(0..self.blocks.len()))
     }
 
     /// How much time `sets` hold together inside the window from `start` to `end`.
@@ -83,24 +73,12 @@ impl Packed {
 
     /// How much time `one`, `other` and both together hold inside the window from `start` to `end`.
     pub(crate) fn lengths_within(one: &Self, other: &Self, start: i64, end: i64) -> [i64; 3] {
-        let (mut of_one, mut of_other) = (one.inside(start, end), other.inside(start, end));
-        let (mut next, mut next_of_other) = (of_one.next(), of_other.next());
-        let (mut sums_ns, mut until_ns) = ([0i64; 3], start);
-        loop {
-            let (at, (from, to)) = match (next, next_of_other) {
-                (Some(one), Some(other)) if other.0 < one.0 => (1, other),
-                (Some(one), _) => (0, one),
-                (None, Some(other)) => (1, other),
-                (None, None) => return sums_ns,
-            };
-            match at {
-                0 => next = of_one.next(),
-                _ => next_of_other = of_other.next(),
-            }
-            sums_ns[at] = sums_ns[at].saturating_add(to.saturating_sub(from));
-            sums_ns[2] = sums_ns[2].saturating_add(to.saturating_sub(from.max(until_ns)).max(0));
-            until_ns = until_ns.max(to);
-        }
+        let [a, b] = [one, other].map(|set| set.list_inside(start, end));
+        // Intervals of a set are apart, so their sum and that of two sets less what is in both fit 64 bits.
+        let length = |(from, to): &(i64, i64)| to.abs_diff(*from);
+        let [of_one, of_other] = [&a, &b].map(|list| list.iter().map(length).sum::<u64>());
+        let together = of_one - length_of_both(&a, &b) + of_other;
+        [of_one, of_other, together].map(|ns| i64::try_from(ns).unwrap_or(i64::MAX))
     }
 
     /// Its intervals inside the window from `start` to `end`, cut off at its edges.
@@ -110,11 +88,60 @@ impl Packed {
         cut.map(move |(from, to)| (from.max(start), to.min(end))).filter(|(from, to)| from < to)
     }
 
+    /// The same, all at once.
+    fn list_inside(&self, start: i64, end: i64) -> Vec<(i64, i64)> {
+        if start >= end {
+            return Vec::new();
+        }
+        let first = self.blocks.partition_point(|block| block.start_ns <= start).saturating_sub(1);
+        let behind = self.blocks.partition_point(|block| block.start_ns < end);
+        let mut list = self.list_blocks(first..behind.max(first));
+        let before = list.partition_point(|(_, to)| *to <= start);
+        list.drain(..before);
+        list.truncate(list.partition_point(|(from, _)| *from < end));
+        if let Some((from, _)) = list.first_mut() {
+            *from = (*from).max(start);
+        }
+        if let Some((_, to)) = list.last_mut() {
+            *to = (*to).min(end);
+        }
+        list
+    }
+
+    /// The intervals of these blocks.
+    fn list_blocks(&self, blocks: Range<usize>) -> Vec<(i64, i64)> {
+        let mut list = Vec::with_capacity(blocks.len() * BLOCK);
+        let mut steps = Steps::default();
+        for (block, before) in self.blocks[blocks.clone()].iter().zip((blocks.start * STEPS..).step_by(STEPS)) {
+            let mut at_ns = block.end_ns;
+            list.push((block.start_ns, block.end_ns));
+            let (gaps_ns, lengths_ns) = steps.read(self, before);
+            list.extend(gaps_ns.iter().zip(lengths_ns).map(|(gap_ns, length_ns)| {
+                let start_ns = at_ns.wrapping_add_unsigned(*gap_ns);
+                at_ns = start_ns.wrapping_add_unsigned(*length_ns);
+                (start_ns, at_ns)
+            }));
+        }
+        list
+    }
+
     /// Its intervals from the block numbered `first` on, in order.
     fn starting_at(&self, first: usize) -> Unpacking<'_> {
         let (blocks, before) = (self.blocks[first..].iter(), first * STEPS);
         Unpacking { set: self, blocks, before, steps: Steps::default(), next: 0, end: 0, at_ns: 0 }
     }
+}
+
+/// How much time is in both of two lists of intervals, each in order and apart.
+fn length_of_both(a: &[(i64, i64)], b: &[(i64, i64)]) -> u64 {
+    let (mut own, mut others, mut sum_ns) = (0, 0, 0u64);
+    while let (Some((from, to)), Some((other_from, other_to))) = (a.get(own), b.get(others)) {
+        let (from, until) = (*from.max(other_from), *to.min(other_to));
+        sum_ns += if from < until { until.abs_diff(from) } else { 0 };
+        own += usize::from(to <= other_to);
+        others += usize::from(other_to <= to);
+    }
+    sum_ns
 }
 
 /// The gaps and lengths of a block's intervals but for its first.
