@@ -34,14 +34,21 @@ pub(super) struct Stays {
 /// do not.
 #[derive(Default)]
 struct Tile {
-    /// By collective and member: how long it stayed; what of that was exposed, and what of that was waiting.
+    /// By collective and member, how long it stayed.
     stays_ns: Vec<i64>,
-    exposed_ns: Vec<i64>,
-    exposed_waits_ns: Vec<i64>,
+    /// What of that was exposed; none where nobody asks.
+    exposed: Vec<Exposed>,
     /// Cells from one collective to the next.
     apart: usize,
     /// Of one rank.
     column: Column,
+}
+
+/// What of a stay was exposed, and what of that was waiting: together, as they are written and read at one time.
+#[derive(Clone, Copy, Default)]
+struct Exposed {
+    exposed_ns: i64,
+    waits_ns: i64,
 }
 
 /// Where a rank's stays are in its list, and what is told of each.
@@ -144,32 +151,28 @@ impl<'a> Comings<'a> {
             };
             Stay { stay_ns, wait_ns: wait_ns.clamp(0, stay_ns), ..Stay::default() }
         }));
-        // There are none where nobody asks.
-        let exposed = tile.exposed_ns.get(cells.clone()).unwrap_or_default();
-        let waits = tile.exposed_waits_ns.get(cells).unwrap_or_default();
-        for ((stay, exposed_ns), wait_ns) in list.iter_mut().zip(exposed).zip(waits) {
-            (stay.exposed_ns, stay.exposed_wait_ns) = (*exposed_ns, *wait_ns);
+        for (stay, exposed) in list.iter_mut().zip(tile.exposed.get(cells).unwrap_or_default()) {
+            (stay.exposed_ns, stay.exposed_wait_ns) = (exposed.exposed_ns, exposed.waits_ns);
         }
     }
 
     /// Looks up all stays of the collectives of `tile`, and what was exposed of them where `exposed_waits` are given.
     fn fill(&self, stays: &mut Stays, tile: &[(&Instance, &Arrival)], exposed_waits: Option<&Lengths>) {
-        let Tile { stays_ns, exposed_ns, exposed_waits_ns, apart, column } = &mut stays.tile;
+        let Tile { stays_ns, exposed, apart, column } = &mut stays.tile;
         *apart = tile.first().map_or(0, |(one, _)| one.members.len() + APART);
         // All of it is written over.
         stays_ns.resize(tile.len() * *apart, 0);
-        let exposed_cells = if exposed_waits.is_some() { stays_ns.len() } else { 0 };
-        exposed_ns.resize(exposed_cells, 0);
-        exposed_waits_ns.resize(exposed_cells, 0);
+        exposed.resize(if exposed_waits.is_some() { stays_ns.len() } else { 0 }, Exposed::default());
         each_rank(tile, &mut column.places, |rank, places, first| {
-            let cells = (first..).step_by(*apart);
             self.collectives[rank].collectives.gather_stays(places, &mut column.stays_ns);
-            cells.clone().zip(&column.stays_ns).for_each(|(cell, ns)| stays_ns[cell] = ns.cast_signed());
+            let own = stays_ns[first..].iter_mut().step_by(*apart);
+            own.zip(&column.stays_ns).for_each(|(to, ns)| *to = ns.cast_signed());
             let Some(exposed_waits) = exposed_waits else { return };
             self.ranks[rank].report.exposed_ns.gather(places, &mut column.exposed_ns);
             exposed_waits.gather(rank, places, &mut column.waits_ns);
-            for (cell, (exposed, wait)) in cells.zip(column.exposed_ns.iter().zip(&column.waits_ns)) {
-                (exposed_ns[cell], exposed_waits_ns[cell]) = (exposed.cast_signed(), *wait);
+            let own = exposed[first..].iter_mut().step_by(*apart);
+            for (to, (exposed_ns, waits_ns)) in own.zip(column.exposed_ns.iter().zip(&column.waits_ns)) {
+                *to = Exposed { exposed_ns: exposed_ns.cast_signed(), waits_ns: *waits_ns };
             }
         });
     }
