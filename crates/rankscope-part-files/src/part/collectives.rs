@@ -49,7 +49,7 @@ pub(super) fn write(writer: &mut Writer, rank: &RankCollectives, exposed_ns: &Ex
     operations.write(writer)?;
     write_splits(writer, &operations.different)?;
     writer.block(kinds::ORDER, |columns| write_order(columns, (0..all.len()).map(|at| u64::from(all.group(at)))))?;
-    let (mut starts_ns, mut ends_ns) = (Vec::with_capacity(2 * all.len()), Vec::with_capacity(all.len()));
+    let (mut starts_ns, mut ends_ns) = (Vec::with_capacity(all.len()), Vec::with_capacity(all.len()));
     let mut places: Vec<usize> = (0..all.len()).collect();
     places.sort_by_key(|place| all.group(*place));
     for places in places.chunks(WRITTEN_ROWS) {
@@ -73,8 +73,7 @@ pub(super) fn write(writer: &mut Writer, rank: &RankCollectives, exposed_ns: &Ex
         columns.deltas(rank.steps.iter().map(|step| step.number));
         columns.spans(rank.steps.iter().map(|step| (step.start_ns, step.end_ns)));
     })?;
-    starts_ns.append(&mut ends_ns);
-    Ok(Known::of(starts_ns))
+    Ok(Known::of(starts_ns, ends_ns))
 }
 
 /// The collectives, the exposed time of each, and when they were.
@@ -157,8 +156,7 @@ fn read_stays(
     }
     collectives.shrink_to_fit();
     exposed_ns.shrink_to_fit();
-    starts_ns.append(&mut ends_ns);
-    Ok((collectives, exposed_ns, Known::of(starts_ns)))
+    Ok((collectives, exposed_ns, Known::of(starts_ns, ends_ns)))
 }
 
 impl Rows {
