@@ -11,7 +11,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rankscope_formats::recording::ClockId;
 use rankscope_formats::{ArgsPolicy, ReadOptions, Scope, read};
 use rankscope_record::plugins::{DeviceSource, PluginError, ProfilerPlugin, Registry, TraceSink};
-use rankscope_record::recording::device::{CorrelationKind, DeviceItem, DeviceRecord, ExternalCorrelation};
+use rankscope_record::recording::device::{
+    CorrelationKind, DeviceItem, DeviceMemory, DeviceRecord, ExternalCorrelation, MemoryChange, MemoryKind, MemoryOwner,
+    MemoryPool,
+};
 use rankscope_record::{Category, Recorded, Session, SessionOptions, current_correlation, record_function};
 use rankscope_trace::{ArgValue, SpanId, Trace, TrackKind};
 
@@ -140,5 +143,95 @@ fn device_work_is_on_its_stream_with_its_span_and_its_call() {
         let members = read(File::open(&path).unwrap(), &narrow).unwrap();
         let device = members[0].trace.as_ref().unwrap();
         assert!(device.spans.ids().any(|span| device.name(span) == "gemm"), "{name}");
+    }
+}
+
+/// Memory of a card and of the host, allocated and freed a microsecond apart, with a free of what nobody allocated and one without a time.
+fn with_memory() -> Recorded {
+    let session = Session::start(SessionOptions::default()).unwrap();
+    let started_ns = now_ns();
+    let (allocated, freed) = (MemoryChange::Allocated, MemoryChange::Freed);
+    let memory = |after_ns: i64, change, owner, address, bytes, pool: Option<u64>| {
+        DeviceItem::Memory(DeviceMemory {
+            at_ns: started_ns + after_ns,
+            change,
+            kind: if owner == Some(MemoryOwner::HOST) { MemoryKind::Pinned } else { MemoryKind::Device },
+            owner,
+            address,
+            bytes,
+            pool: pool.map(|bytes| MemoryPool { address: 1, bytes }),
+            stream: pool.map(|_| 7),
+            thread: Some(4_242),
+            correlation: address,
+        })
+    };
+    let card = MemoryOwner::cuda(3);
+    let source = DeviceSource::new(ClockId::REALTIME);
+    while now_ns() < started_ns + 20_000 {}
+    source.hand_over(&[
+        memory(5_000, freed, None, 0x10, 0, None),
+        memory(1_000, allocated, card, 0x10, 4_096, None),
+        memory(2_000, allocated, card, 0x20, 512, Some(2_048)),
+        memory(3_000, allocated, Some(MemoryOwner::HOST), 0x30, 64, None),
+        memory(4_000, freed, card, 0x40, 99, None),
+        memory(-started_ns, allocated, card, 0x50, 1, None),
+    ]);
+    let tally = source.tally().unwrap().memory;
+    assert_eq!((tally.events, tally.dropped.zero_timestamp, tally.oddities.unknown_frees), (5, 1, 1));
+    session.stop().unwrap().recorded
+}
+
+/// Each change of memory: when after the first, to ten nanoseconds, its thread, and what its arguments say.
+fn told_memory(trace: &Trace) -> Vec<String> {
+    let mut marks: Vec<_> = trace.instants.iter().enumerate().collect();
+    marks.sort_by_key(|(_, mark)| mark.time_ns);
+    let first_ns = marks.first().map_or(0, |(_, mark)| mark.time_ns);
+    let keys = ["Device Type", "Device Id", "Addr", "Bytes", "Total Allocated", "Total Reserved", "stream", "correlation"];
+    let told = |(at, mark): (usize, &rankscope_trace::InstantMark)| {
+        assert_eq!(trace.strings.text(mark.name), "[memory]");
+        let value = |key: &str| {
+            trace.instant_args.row(at).find_map(|(known, value)| (trace.strings.text(known) == key).then_some(value))
+        };
+        let numbers = keys.map(|key| match value(key) {
+            Some(ArgValue::I64(number)) => number.to_string(),
+            Some(ArgValue::U64(number)) => number.to_string(),
+            None => "-".to_owned(),
+            other => panic!("{key}: {other:?}"),
+        });
+        let Some(ArgValue::Text(kind)) = value("Memory Kind") else { panic!("no kind of memory") };
+        assert_eq!(value("memory_place"), None);
+        format!("{} {} {}", (mark.time_ns - first_ns + 5) / 10 * 10, numbers.join(" "), trace.strings.text(kind))
+    };
+    marks.into_iter().map(told).collect()
+}
+
+#[test]
+fn memory_of_devices_is_told_in_every_format_with_what_is_in_use() {
+    let recorded = with_memory();
+    let folder = tempfile::tempdir().unwrap();
+    let wanted = [
+        "0 1 3 16 4096 4096 4096 - 16 device",
+        "1000 1 3 32 512 4608 6144 7 32 device",
+        "2000 0 -1 48 64 64 64 - 48 pinned",
+        "3000 1 3 64 -99 - - - 64 device",
+        "4000 1 3 16 -4096 512 2048 - 16 device",
+    ];
+    for name in ["a.rkr", "a.json", "a.pftrace"] {
+        let path = folder.path().join(name);
+        recorded.save(&path).unwrap();
+        let options = ReadOptions::default().with_label(name).with_args(ArgsPolicy::All);
+        let members = read(File::open(&path).unwrap(), &options).unwrap();
+        let trace = members[0].trace.as_ref().unwrap();
+        assert_eq!(told_memory(trace), wanted, "{name}");
+        assert!(trace.provenance.problems.is_empty() && trace.counters.is_empty(), "{name}: {:?}", trace.provenance.problems);
+        if name != "a.pftrace" {
+            let thread = |mark: &rankscope_trace::InstantMark| trace.tracks.get(mark.track).key;
+            assert!(trace.instants.iter().all(|mark| thread(mark) == rankscope_trace::TrackKey::Number(4_242)), "{name}");
+        }
+    }
+    let drawn = std::fs::read(folder.path().join("a.pftrace")).unwrap();
+    let counters = ["device 3 memory allocated", "device 3 memory reserved", "host memory allocated"];
+    for counter in counters {
+        assert_eq!(drawn.windows(counter.len()).filter(|bytes| *bytes == counter.as_bytes()).count(), 1, "{counter}");
     }
 }

@@ -373,6 +373,7 @@ impl LiveAuthor {
     }
 }
 
-fn device_field((kind, index): (u8, i16)) -> u32 {
+/// A device as the name field of words of memory has it.
+pub(crate) fn device_field((kind, index): (u8, i16)) -> u32 {
     u32::from(kind) << DEVICE_INDEX_BITS | ((index + 1) as u32 & ((1 << DEVICE_INDEX_BITS) - 1))
 }

@@ -58,7 +58,7 @@ pub use chunk::{
     CHUNK_BYTES, CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkHeader, ChunkKind, ChunkState, FILE_HEADER_BYTES, LIVE_MAGIC,
     LIVE_VERSION, PACKED_MAGIC,
 };
-pub use device::{Arrow, DEVICE_STREAM, DEVICE_WORK, DeviceWork, WorkPlace};
+pub use device::{Arrow, DEVICE_STREAM, DEVICE_WORK, DeviceWork, MEMORY_KIND, MEMORY_PLACE, MemoryPlace, WorkPlace};
 pub use error::{Error, NotLive};
 pub use event::{ClockId, CounterValue, DropReason, Event, FlowStage, Remark, What, take_out};
 pub use gpu_times::{GPU_TIMES, GpuTimes};

@@ -50,7 +50,7 @@ fn only(records: &[Vec<u8>]) -> DeviceRecord {
     assert_eq!((items.len(), counts.short_records), (1, 0), "{items:?} {counts:?}");
     match items.remove(0) {
         DeviceItem::Record(record) => record,
-        DeviceItem::Tie(tie) => panic!("{tie:?}"),
+        other => panic!("{other:?}"),
     }
 }
 

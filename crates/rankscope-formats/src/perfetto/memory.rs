@@ -3,11 +3,12 @@
 //! `profile_memory` leaves an instant called `[memory]` for each allocation and release, with the device's totals after it among
 //! the arguments. The instants stay as they are; without arguments there is nothing to draw.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rankscope_trace::{ArgValue, StrId, Trace};
 
 use super::derived::{Derived, Unit};
+use crate::recording::MEMORY_KIND;
 
 /// The host, among torch's device types.
 const HOST: i64 = 0;
@@ -18,20 +19,20 @@ struct Total {
     kind: i64,
     id: i64,
     what: &'static str,
+    /// Told by the device's library, and not by an allocator of the program, which has its memory out of that.
+    of_driver: bool,
 }
 
-impl Total {
-    fn name(self) -> String {
-        let Self { kind, id, what } = self;
-        if kind == HOST { format!("host memory {what}") } else { format!("device {id} memory {what}") }
-    }
+/// What the counter of a device's memory is called: of this type and number, and what of it (allocated, reserved).
+pub(crate) fn counter_name(kind: i64, id: i64, what: &str) -> String {
+    if kind == HOST { format!("host memory {what}") } else { format!("device {id} memory {what}") }
 }
 
 /// The counters of `trace`: name, and values by time. A total that is zero throughout is left out.
 pub(super) fn counters(trace: &Trace) -> Vec<(String, Derived)> {
     let Some(name) = trace.strings.find("[memory]") else { return Vec::new() };
-    let [kind, id, allocated, reserved] =
-        ["Device Type", "Device Id", "Total Allocated", "Total Reserved"].map(|key| trace.strings.find(key));
+    let keys = ["Device Type", "Device Id", "Total Allocated", "Total Reserved", MEMORY_KIND];
+    let [kind, id, allocated, reserved, driver] = keys.map(|key| trace.strings.find(key));
     let value = |at: usize, key: Option<StrId>| match trace.instant_args.value(at, key?)? {
         ArgValue::I64(value) => Some(value),
         ArgValue::U64(value) => i64::try_from(value).ok(),
@@ -41,16 +42,20 @@ pub(super) fn counters(trace: &Trace) -> Vec<(String, Derived)> {
     for (at, mark) in trace.instants.iter().enumerate().filter(|(_, mark)| mark.name == name) {
         let kind = value(at, kind).unwrap_or(HOST);
         let id = if kind == HOST { 0 } else { value(at, id).unwrap_or(0) };
+        let of_driver = driver.is_some_and(|key| trace.instant_args.value(at, key).is_some());
         for (what, key) in [("allocated", allocated), ("reserved", reserved)] {
             if let Some(bytes) = value(at, key) {
-                totals.entry(Total { kind, id, what }).or_default().push((mark.time_ns, bytes as f64));
+                totals.entry(Total { kind, id, what, of_driver }).or_default().push((mark.time_ns, bytes as f64));
             }
         }
     }
     totals.retain(|_, samples| samples.iter().any(|(_, bytes)| *bytes != 0.0));
+    let known: BTreeSet<Total> = totals.keys().copied().collect();
     let counter = |(total, mut samples): (Total, Vec<(i64, f64)>)| {
         samples.sort_by_key(|(time_ns, _)| *time_ns);
-        (total.name(), Derived { unit: Unit::Bytes, samples })
+        let has_both = total.of_driver && known.contains(&Total { of_driver: false, ..total });
+        let name = counter_name(total.kind, total.id, total.what);
+        (if has_both { format!("{name} (driver)") } else { name }, Derived { unit: Unit::Bytes, samples })
     };
     totals.into_iter().map(counter).collect()
 }
@@ -89,6 +94,31 @@ mod tests {
                 ("device 3 memory reserved", &[(20, 4096.0)]),
             ]
         );
+    }
+
+    #[test]
+    fn what_a_driver_told_is_apart_where_an_allocator_told_too() {
+        let mut trace = Trace::default();
+        let drivers = |trace: &mut Trace, time_ns, device| {
+            let (key, value) = (trace.strings.intern(MEMORY_KIND), trace.strings.intern("device"));
+            trace.instant_args.push(key, ArgValue::Text(value));
+            event(trace, time_ns, device, [8_192, 8_192]);
+        };
+        event(&mut trace, 10, (1, 0), [100, 8_192]);
+        drivers(&mut trace, 20, (1, 0));
+        drivers(&mut trace, 30, (1, 1));
+        let counters = counters(&trace);
+        let names: Vec<_> = counters.iter().map(|(name, counter)| (&name[..], counter.samples.len())).collect();
+        let device = |what: &str| format!("device 0 memory {what}");
+        let expected = [
+            device("allocated"),
+            device("allocated (driver)"),
+            device("reserved"),
+            device("reserved (driver)"),
+            "device 1 memory allocated".to_owned(),
+            "device 1 memory reserved".to_owned(),
+        ];
+        assert_eq!(names, expected.each_ref().map(|name| (name.as_str(), 1)));
     }
 
     #[test]

@@ -39,5 +39,6 @@ mod summary;
 mod tests;
 mod writer;
 
+pub(crate) use memory::counter_name as memory_counter;
 pub use read::{read, read_all};
 pub use writer::{RankView, SpanOfRank, Tally, Timeline, write};

@@ -151,6 +151,11 @@ pub(crate) fn counter(name: &str, series: &str) -> String {
     Note { name: name.to_owned(), series: series.to_owned(), ..Note::of(RowKind::Counter) }.to_text()
 }
 
+/// The note of a counter that follows from other events, and is none of its own when a file of ours is read back.
+pub(crate) fn derived() -> String {
+    Note::of(RowKind::Derived).to_text()
+}
+
 fn is_zero(lane: &u32) -> bool {
     *lane == 0
 }

@@ -6,10 +6,10 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rankscope_recording::device::{
-    DEVICE_RECORD, DEVICE_TIES, DeviceItem, DeviceRecord, DeviceTally, ExternalCorrelation, SourceId, TIES_MAX, record_list,
-    ties_list,
+    DEVICE_MEMORY, DEVICE_RECORD, DEVICE_TIES, DeviceItem, DeviceMemory, DeviceRecord, DeviceTally, ExternalCorrelation,
+    SourceId, TIES_MAX, memory_list, record_list, ties_list,
 };
-use rankscope_recording::{ClockId, Cut, Kind};
+use rankscope_recording::{Category, ClockId, Cut, Kind};
 
 use crate::lane::tally::Sort;
 use crate::names::{Site, intern};
@@ -66,6 +66,7 @@ impl DeviceSource {
             match item {
                 DeviceItem::Record(record) => self.record(record),
                 DeviceItem::Tie(tie) => ties.push(*tie),
+                DeviceItem::Memory(memory) => self.memory(memory),
             }
         }
         ties.chunks(TIES_MAX).for_each(|ties| self.ties(ties));
@@ -85,6 +86,16 @@ impl DeviceSource {
         static TIES: Site = Site::key(DEVICE_TIES);
         let Some(epoch) = state::epoch_if_on(u32::MAX) else { return };
         let (name, list) = (TIES.id(), ties_list(self.id, ties));
+        lane::with(|lane| {
+            lane.event(epoch, Sort::Instant, (Kind::Instant, name.0), &[], &[(name, Value::I64s(&list))]);
+        });
+    }
+
+    /// Changes of memory are recorded by sessions that record those of the program.
+    fn memory(&self, memory: &DeviceMemory) {
+        static MEMORY: Site = Site::key(DEVICE_MEMORY);
+        let Some(epoch) = state::epoch_if_on(Category::CPU_INSTANT_EVENT.alone().0) else { return };
+        let (name, list) = (MEMORY.id(), memory_list(self.id, self.clock, memory));
         lane::with(|lane| {
             lane.event(epoch, Sort::Instant, (Kind::Instant, name.0), &[], &[(name, Value::I64s(&list))]);
         });

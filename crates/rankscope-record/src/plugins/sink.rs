@@ -81,12 +81,15 @@ impl<'a> TraceSink<'a> {
 const CATEGORY: Category = Category::CPU_INSTANT_EVENT;
 
 fn in_json(tally: &DeviceTally) -> String {
-    let DeviceTally { activities, launches, dropped, oddities: odd, .. } = tally;
+    let DeviceTally { activities, launches, dropped, oddities: odd, memory, .. } = tally;
+    let (lost, odd_memory) = (memory.dropped, memory.oddities);
     format!(
         "{{\"activities\":{activities},\"launches\":{launches},\
          \"dropped\":{{\"out_of_window\":{},\"zero_timestamp\":{}}},\
          \"odd\":{{\"early_starts\":{},\"reversed\":{},\"without_call\":{},\"repeated_calls\":{},\"disputed_calls\":{},\
-         \"unknown_ops\":{}}}}}",
+         \"unknown_ops\":{}}},\
+         \"memory\":{{\"events\":{},\"dropped\":{{\"out_of_window\":{},\"zero_timestamp\":{}}},\
+         \"odd\":{{\"unknown_frees\":{},\"other_sizes\":{},\"replaced\":{},\"impossible\":{}}}}}}}",
         dropped.out_of_window,
         dropped.zero_timestamp,
         odd.early_starts,
@@ -95,6 +98,13 @@ fn in_json(tally: &DeviceTally) -> String {
         odd.repeated_calls,
         odd.disputed_calls,
         odd.unknown_ops,
+        memory.events,
+        lost.out_of_window,
+        lost.zero_timestamp,
+        odd_memory.unknown_frees,
+        odd_memory.other_sizes,
+        odd_memory.replaced,
+        odd_memory.impossible,
     )
 }
 

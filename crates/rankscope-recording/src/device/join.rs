@@ -8,6 +8,8 @@ use std::collections::hash_map::Entry;
 use std::ops::RangeInclusive;
 
 use super::annotation::{GpuAnnotation, annotations};
+use super::ledger::{Ledger, MemoryEvent, MemoryOddities};
+use super::memory::DeviceMemory;
 use super::record::{CorrelationKind, DeviceItem, DeviceRecord, HostOp, Role};
 use super::ties::Ties;
 
@@ -61,6 +63,19 @@ pub struct Joined {
     pub dropped: Dropped,
     /// What is odd.
     pub oddities: Oddities,
+    /// Memory that was allocated and freed.
+    pub memory: JoinedMemory,
+}
+
+/// Changes of memory, in order of time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JoinedMemory {
+    /// Those that were kept.
+    pub events: Vec<MemoryEvent>,
+    /// What was left out, and stands in no total.
+    pub dropped: Dropped,
+    /// What is odd.
+    pub oddities: MemoryOddities,
 }
 
 impl Joined {
@@ -83,8 +98,7 @@ impl Joined {
         }
     }
 
-    fn pair(&mut self) {
-        let calls = self.calls();
+    fn pair(&mut self, calls: &HashMap<u64, usize>) {
         for (place, Activity { record, .. }) in self.activities.iter().enumerate() {
             if !matches!(record.role(), Role::Work | Role::Wait) {
                 continue;
@@ -98,6 +112,20 @@ impl Joined {
             }
         }
         self.pairs.sort_unstable();
+    }
+
+    /// Enters changes of memory in order of time; of one instant in that of their calls. Whoever does not say its thread is on its call's.
+    fn remember(&mut self, mut changes: Vec<DeviceMemory>, calls: &HashMap<u64, usize>, ties: &Ties) {
+        changes.sort_unstable_by_key(DeviceMemory::place);
+        let mut ledger = Ledger::default();
+        for change in &changes {
+            let Some(mut event) = ledger.enter(change) else { continue };
+            let call = calls.get(&event.correlation).map(|call| &self.activities[*call].record);
+            event.thread = event.thread.or(call.map(|call| call.stream));
+            event.op = ties.op(CorrelationKind::Default, event.correlation);
+            self.memory.events.push(event);
+        }
+        self.memory.oddities = ledger.oddities;
     }
 
     /// Places of calls by their numbers. Of several the first, which encloses those that start with it: a call of the runtime
@@ -124,13 +152,20 @@ pub fn join(buffers: Vec<Vec<DeviceItem>>, ops: &HashMap<u64, HostOp>, window: &
     let mut joined = Joined::default();
     joined.oddities.unknown_ops = ties.unknown_ops;
     joined.oddities.disputed_calls = ties.disputed_calls;
+    let mut changes = Vec::new();
     for item in buffers.into_iter().flatten() {
-        if let DeviceItem::Record(record) = item {
-            joined.take(record, &ties, window);
+        match item {
+            DeviceItem::Record(record) => joined.take(record, &ties, window),
+            DeviceItem::Memory(memory) if memory.at_ns == 0 => joined.memory.dropped.zero_timestamp += 1,
+            DeviceItem::Memory(memory) if !window.contains(&memory.at_ns) => joined.memory.dropped.out_of_window += 1,
+            DeviceItem::Memory(memory) => changes.push(memory),
+            DeviceItem::Tie(_) => {}
         }
     }
     joined.activities.sort_unstable_by(|a, b| a.record.place().cmp(&b.record.place()));
-    joined.pair();
+    let calls = joined.calls();
+    joined.pair(&calls);
+    joined.remember(changes, &calls, &ties);
     joined.annotations = annotations(&joined.activities, ops);
     joined
 }

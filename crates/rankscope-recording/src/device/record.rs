@@ -1,8 +1,9 @@
-//! What a device source hands over, decoded: records of work and of calls, and ties between two numberings.
+//! What a device source hands over, decoded: records of work and of calls, ties between two numberings, and changes of memory.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
 
+use super::memory::DeviceMemory;
 use crate::Category;
 
 /// One thing in a buffer of a device library.
@@ -12,6 +13,8 @@ pub enum DeviceItem {
     Record(DeviceRecord),
     /// A tie between a call and an op.
     Tie(ExternalCorrelation),
+    /// Memory that was allocated or freed.
+    Memory(DeviceMemory),
 }
 
 /// Something that took time on a device, or in a call into its library.

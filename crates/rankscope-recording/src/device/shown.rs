@@ -12,8 +12,9 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::clock::OntoRecording;
-use super::handed::{DEVICE_RECORD, DEVICE_TIES, SourceId, record_of, ties_of};
+use super::handed::{DEVICE_MEMORY, DEVICE_RECORD, DEVICE_TIES, SourceId, memory_of, record_of, ties_of};
 use super::join::{Activity, Dropped, Joined, Oddities, join};
+use super::ledger::{MemoryEvent, MemoryOddities};
 use super::record::{DeviceItem, DeviceRecord, HostOp};
 use super::words::{Known, ShownChunk, Words};
 use super::work::Arrow;
@@ -42,6 +43,35 @@ pub struct DeviceTally {
     pub dropped: Dropped,
     /// What is shown although it is odd.
     pub oddities: Oddities,
+    /// What became of changes of memory.
+    pub memory: MemoryTally,
+}
+
+/// What became of changes of memory that one source handed over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemoryTally {
+    /// Those that are shown.
+    pub events: usize,
+    /// Those that are not, and stand in no total.
+    pub dropped: Dropped,
+    /// What is odd about them.
+    pub oddities: MemoryOddities,
+}
+
+/// One thing that is shown.
+enum Piece {
+    Work(Activity, Arrow),
+    Memory(MemoryEvent),
+}
+
+impl Piece {
+    /// What encloses others comes before them, and changes of memory behind what begins with them.
+    fn place(&self) -> impl Ord + use<> {
+        match self {
+            Self::Work(activity, _) => (activity.record.start_ns, Reverse(activity.record.end_ns), false),
+            Self::Memory(event) => (event.at_ns, Reverse(event.at_ns), true),
+        }
+    }
 }
 
 /// Device work of a recording, ready to be replayed.
@@ -76,11 +106,16 @@ pub(crate) fn show<C: Chunks>(recording: &Recording<C>) -> Option<Shown> {
     for (source, items) in gathered.items {
         let joined = join(vec![items], &ops, &window);
         shown.tallies.insert(source, tally(&joined));
-        all.append(&mut with_arrows(joined));
+        all.append(&mut pieces(joined));
     }
-    // What encloses others comes before them.
-    all.sort_by_key(|(activity, _)| (activity.record.start_ns, Reverse(activity.record.end_ns)));
-    all.iter().for_each(|(activity, arrow)| words.put(activity, *arrow));
+    // Changes of memory of one instant stay as the ledger has them.
+    all.sort_by_key(Piece::place);
+    for piece in &all {
+        match piece {
+            Piece::Work(activity, arrow) => words.put(activity, *arrow),
+            Piece::Memory(event) => words.put_memory(event),
+        }
+    }
     (shown.names, shown.chunks) = words.finish();
     Some(shown)
 }
@@ -89,17 +124,18 @@ pub(crate) fn show<C: Chunks>(recording: &Recording<C>) -> Option<Shown> {
 struct Keys {
     records: Option<NameId>,
     ties: Option<NameId>,
+    memory: Option<NameId>,
 }
 
 impl Keys {
     fn find(names: &[Name]) -> Option<Self> {
         let find = |text: &str| names.iter().position(|name| *name.text == *text).map(|at| NameId(at as u32));
-        let keys = Self { records: find(DEVICE_RECORD), ties: find(DEVICE_TIES) };
-        keys.records.is_some().then_some(keys)
+        let keys = Self { records: find(DEVICE_RECORD), ties: find(DEVICE_TIES), memory: find(DEVICE_MEMORY) };
+        (keys.records.is_some() || keys.memory.is_some()).then_some(keys)
     }
 
     fn hidden(&self) -> Vec<NameId> {
-        self.records.into_iter().chain(self.ties).collect()
+        [self.records, self.ties, self.memory].into_iter().flatten().collect()
     }
 }
 
@@ -117,8 +153,8 @@ struct Gathered {
 
 impl Gathered {
     fn take(&mut self, event: &Event, args: Args<'_>, keys: &Keys, names: &[Name]) {
-        let (is_record, is_tie) = (Some(event.name) == keys.records, Some(event.name) == keys.ties);
-        if event.what != What::Instant || !(is_record || is_tie) {
+        let [is_record, is_tie, is_memory] = [keys.records, keys.ties, keys.memory].map(|key| Some(event.name) == key);
+        if event.what != What::Instant || !(is_record || is_tie || is_memory) {
             return;
         }
         self.last_tick = self.last_tick.max(event.tick);
@@ -126,7 +162,11 @@ impl Gathered {
             ArgView::I64s(list) => Some((key, list)),
             _ => None,
         });
-        let taken = list.and_then(|(key, list)| if is_record { self.record(key, list, names) } else { self.ties(list) });
+        let taken = list.and_then(|(key, list)| match () {
+            () if is_record => self.record(key, list, names),
+            () if is_tie => self.ties(list),
+            () => self.memory(list),
+        });
         self.unreadable += u64::from(taken.is_none());
     }
 
@@ -148,15 +188,26 @@ impl Gathered {
         Some(())
     }
 
+    fn memory(&mut self, list: I64s<'_>) -> Option<()> {
+        let (source, clock, memory) = memory_of(list)?;
+        self.clocks.insert(source, clock);
+        self.items.entry(source).or_default().push(DeviceItem::Memory(memory));
+        Some(())
+    }
+
     /// Brings all times on to the recording's.
     fn onto_recording<C: Chunks>(&mut self, recording: &Recording<C>) {
         for (source, items) in &mut self.items {
             let Some(clock) = self.clocks.get(source) else { continue };
             let onto = OntoRecording::new(recording.anchors(), recording.ticks(), *clock);
             for item in items {
-                let DeviceItem::Record(record) = item else { continue };
+                let times = match item {
+                    DeviceItem::Record(record) => [Some(&mut record.start_ns), Some(&mut record.end_ns)],
+                    DeviceItem::Memory(memory) => [Some(&mut memory.at_ns), None],
+                    DeviceItem::Tie(_) => continue,
+                };
                 // Zero is no time.
-                for ns in [&mut record.start_ns, &mut record.end_ns].into_iter().filter(|ns| **ns != 0) {
+                for ns in times.into_iter().flatten().filter(|ns| **ns != 0) {
                     *ns = onto.ns(*ns);
                 }
             }
@@ -167,7 +218,7 @@ impl Gathered {
     fn wanted(&self) -> HashSet<u64> {
         let ids = self.items.values().flatten().filter_map(|item| match item {
             DeviceItem::Tie(tie) => Some(tie.external_id),
-            DeviceItem::Record(_) => None,
+            DeviceItem::Record(_) | DeviceItem::Memory(_) => None,
         });
         ids.filter(|id| *id != 0).collect()
     }
@@ -213,11 +264,16 @@ fn tally(joined: &Joined) -> DeviceTally {
         annotations: joined.annotations.len(),
         dropped: joined.dropped,
         oddities: joined.oddities,
+        memory: MemoryTally {
+            events: joined.memory.events.len(),
+            dropped: joined.memory.dropped,
+            oddities: joined.memory.oddities,
+        },
     }
 }
 
-/// All that is shown, with the ends of arrows that touch it.
-fn with_arrows(joined: Joined) -> Vec<(Activity, Arrow)> {
+/// All that is shown, work with the ends of arrows that touch it.
+fn pieces(joined: Joined) -> Vec<Piece> {
     let starts: HashSet<usize> = joined.pairs.iter().map(|pair| pair.0).collect();
     let ends: HashSet<usize> = joined.pairs.iter().map(|pair| pair.1).collect();
     let arrow = |place: usize| match (starts.contains(&place), ends.contains(&place)) {
@@ -236,8 +292,8 @@ fn with_arrows(joined: Joined) -> Vec<(Activity, Arrow)> {
             correlation: 0,
             graph: None,
         };
-        (Activity { record, op: Some(annotation.op), annotation: None }, Arrow::None)
+        Piece::Work(Activity { record, op: Some(annotation.op), annotation: None }, Arrow::None)
     });
-    let activities = joined.activities.into_iter().enumerate().map(|(place, activity)| (activity, arrow(place)));
-    annotations.chain(activities).collect()
+    let activities = joined.activities.into_iter().enumerate().map(|(place, activity)| Piece::Work(activity, arrow(place)));
+    annotations.chain(activities).chain(joined.memory.events.into_iter().map(Piece::Memory)).collect()
 }

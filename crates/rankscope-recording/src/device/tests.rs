@@ -53,7 +53,28 @@ fn items() -> impl Strategy<Value = Vec<DeviceItem>> {
     );
     let kinds = select(vec![CorrelationKind::Default, CorrelationKind::UserAnnotation]);
     let tie = (kinds, 0_u64..6, 0_u64..8).prop_map(|(kind, external_id, correlation)| tie(kind, external_id, correlation));
-    vec(prop_oneof![3 => record, 1 => tie], 0..60)
+    let memory = (0_i64..32, any::<bool>(), 0_u64..4, 0_u64..100, 0_u64..8, proptest::option::of(0_u64..3)).prop_map(
+        |(at_ns, is_allocated, address, bytes, correlation, thread)| {
+            let change = if is_allocated { MemoryChange::Allocated } else { MemoryChange::Freed };
+            DeviceItem::Memory(DeviceMemory { correlation, thread, ..memory(at_ns, change, address, bytes) })
+        },
+    );
+    vec(prop_oneof![3 => record, 1 => tie, 2 => memory], 0..60)
+}
+
+fn memory(at_ns: i64, change: MemoryChange, address: u64, bytes: u64) -> DeviceMemory {
+    DeviceMemory {
+        at_ns,
+        change,
+        kind: MemoryKind::Device,
+        owner: MemoryOwner::cuda(0),
+        address,
+        bytes,
+        pool: None,
+        stream: None,
+        thread: None,
+        correlation: 0,
+    }
 }
 
 /// Some items, and the same in another order and other buffers.
@@ -190,6 +211,28 @@ proptest! {
         let reversed = activities.iter().filter(|activity| activity.record.end_ns < activity.record.start_ns).count();
         prop_assert_eq!(oddities.reversed, reversed as u64);
     }
+
+    #[test]
+    fn every_change_of_memory_is_kept_or_counted((items, buffers) in dealt()) {
+        let changes = items.iter().filter(|item| matches!(item, DeviceItem::Memory(_))).count();
+        let JoinedMemory { events, dropped, oddities } = join(buffers, &ops(1..5), &WINDOW).memory;
+        // Of a free that names its owner there is always an event.
+        let left_out = dropped.out_of_window + dropped.zero_timestamp + oddities.impossible;
+        prop_assert_eq!(changes as u64, events.len() as u64 + left_out);
+        prop_assert!(events.is_sorted_by_key(|event| event.at_ns) && events.iter().all(|event| WINDOW.contains(&event.at_ns)));
+    }
+
+    #[test]
+    fn memory_is_on_the_thread_of_its_call_and_of_its_op((items, buffers) in dealt()) {
+        let ops = ops(1..5);
+        let (joined, oracle) = (join(buffers, &ops, &WINDOW), Oracle { items: &items, ops: &ops });
+        let said = |of: &MemoryEvent| items.iter().any(|item| matches!(item, DeviceItem::Memory(it) if it.at_ns == of.at_ns && it.thread == of.thread));
+        for event in &joined.memory.events {
+            prop_assert_eq!(event.op, oracle.op(CorrelationKind::Default, event.correlation));
+            let called = oracle.kept().into_iter().any(|r| is_call(r) && r.correlation == event.correlation && Some(r.stream) == event.thread);
+            prop_assert!(called || said(event));
+        }
+    }
 }
 
 #[test]
@@ -266,6 +309,17 @@ fn what_is_odd_is_counted_and_left_as_it_is() {
     let (without_call, unknown_ops) = (2, 2);
     let oddities = Oddities { early_starts, reversed, without_call, repeated_calls, disputed_calls, unknown_ops };
     assert_eq!(joined.oddities, oddities);
+}
+
+#[test]
+fn changes_of_one_instant_are_in_the_order_of_their_calls() {
+    let [taken, freed] = [MemoryChange::Allocated, MemoryChange::Freed];
+    let of = |change, correlation| DeviceItem::Memory(DeviceMemory { correlation, ..memory(9, change, 0x10, 100) });
+    let items = vec![of(taken, 3), of(freed, 4), of(freed, 2), of(taken, 1)];
+    let JoinedMemory { events, oddities, .. } = join(vec![items], &HashMap::new(), &EVER).memory;
+    let totals: Vec<_> = events.iter().map(|event| event.totals.map(|totals| totals.allocated_bytes)).collect();
+    assert_eq!(totals, [100, 0, 100, 0].map(Some));
+    assert_eq!(oddities, MemoryOddities::default());
 }
 
 #[test]

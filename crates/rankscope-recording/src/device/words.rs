@@ -4,9 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::join::Activity;
+use super::ledger::MemoryEvent;
+use super::place::{MEMORY_KIND, MEMORY_PLACE, MemoryPlace};
 use super::work::{Arrow, DEVICE_WORK, DeviceWork, WorkPlace};
 use crate::Category;
 use crate::args::{ArgView, I64s};
+use crate::author::device_field;
 use crate::chunk::CHUNK_WORDS;
 use crate::live::Chunks;
 use crate::open::Recording;
@@ -32,6 +35,8 @@ pub(super) struct Words<'r, C> {
     known: Known,
     names: Vec<Name>,
     keys: [NameId; 4],
+    /// Of changes of memory; none before the first of them.
+    memory_keys: Option<[NameId; 7]>,
     chunks: Vec<ShownChunk>,
     base_tick: u64,
     /// That of the work before; ticks of a thread never fall.
@@ -49,6 +54,7 @@ impl<'r, C: Chunks> Words<'r, C> {
             known,
             names: Vec::new(),
             keys: [NameId::default(); 4],
+            memory_keys: None,
             chunks: Vec::new(),
             base_tick: 0,
             tick: 0,
@@ -82,9 +88,19 @@ impl<'r, C: Chunks> Words<'r, C> {
             return;
         }
         let args = self.args(activity, arrow);
-        let tick = self.recording.ticks().tick(activity.record.start_ns).clamp(self.first_tick, self.last_tick).max(self.tick);
+        self.event(activity.record.start_ns, (Kind::Instant, name.0), &[], &args);
+    }
+
+    pub(super) fn put_memory(&mut self, event: &MemoryEvent) {
+        let args = self.memory_args(event);
+        let owner = device_field((event.owner.device_type(), event.owner.device_index()));
+        self.event(event.at_ns, (Kind::Memory, owner), &[event.address, event.bytes.cast_unsigned()], &args);
+    }
+
+    fn event(&mut self, at_ns: i64, (kind, name): (Kind, u32), payload: &[u64], args: &[u64]) {
+        let tick = self.recording.ticks().tick(at_ns).clamp(self.first_tick, self.last_tick).max(self.tick);
         self.tick = tick;
-        let room = CHUNK_WORDS - args.len() - 3;
+        let room = CHUNK_WORDS - payload.len() - args.len() - 3;
         if self.chunks.last().is_none_or(|chunk| chunk.words.len() > room) {
             self.chunks.push(ShownChunk { base_tick: tick, words: Vec::new() });
             self.base_tick = tick;
@@ -94,7 +110,8 @@ impl<'r, C: Chunks> Words<'r, C> {
             chunk.words.extend([Word::new(Kind::Rebase, 0, 0).0, tick]);
             self.base_tick = tick;
         }
-        chunk.words.push(Word::new(Kind::Instant, name.0, tick - self.base_tick).0);
+        chunk.words.push(Word::new(kind, name, tick - self.base_tick).0);
+        chunk.words.extend(payload);
         chunk.words.extend(args);
     }
 
@@ -110,9 +127,7 @@ impl<'r, C: Chunks> Words<'r, C> {
         let list = DeviceWork { start_ns, end_ns, place, correlation: record.correlation, arrow }.to_list();
         let mut words = Vec::with_capacity(16);
         ArgView::I64s(I64s::of(&I64s::pack(&list))).put(work, &mut words);
-        let mut number = |key, number: u64| {
-            i64::try_from(number).map_or(ArgView::U64(number), ArgView::I64).put(key, &mut words);
-        };
+        let mut number = |key, number| unsigned(number).put(key, &mut words);
         if let Some(id) = activity.op.or(activity.annotation) {
             number(op, id);
         }
@@ -122,4 +137,36 @@ impl<'r, C: Chunks> Words<'r, C> {
         }
         words
     }
+    /// Named with the first change of memory, so that a recording without any has no names of theirs.
+    fn memory_keys(&mut self) -> [NameId; 7] {
+        if let Some(keys) = self.memory_keys {
+            return keys;
+        }
+        let keys = [MEMORY_PLACE, "Total Allocated", "Total Reserved", MEMORY_KIND, "External id", "stream", "correlation"];
+        let keys = keys.map(|key| self.name(key.into(), Category::CPU_OP));
+        self.memory_keys = Some(keys);
+        keys
+    }
+
+    fn memory_args(&mut self, event: &MemoryEvent) -> Vec<u64> {
+        let [place, allocated, reserved, kind, op, stream, correlation] = self.memory_keys();
+        let mut words = Vec::with_capacity(20);
+        let list = MemoryPlace { at_ns: event.at_ns, thread: event.thread }.to_list();
+        ArgView::I64s(I64s::of(&I64s::pack(&list))).put(place, &mut words);
+        if let Some(totals) = event.totals {
+            ArgView::I64(totals.allocated_bytes).put(allocated, &mut words);
+            ArgView::I64(totals.reserved_bytes).put(reserved, &mut words);
+        }
+        ArgView::Text(event.kind.name().into()).put(kind, &mut words);
+        for (key, number) in [(op, event.op), (stream, event.stream), (correlation, Some(event.correlation))] {
+            if let Some(number) = number.filter(|number| key != correlation || *number != 0) {
+                unsigned(number).put(key, &mut words);
+            }
+        }
+        words
+    }
+}
+
+fn unsigned(number: u64) -> ArgView<'static> {
+    i64::try_from(number).map_or(ArgView::U64(number), ArgView::I64)
 }

@@ -3,10 +3,11 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use rankscope_recording::device::{
-    CorrelationKind, DEVICE_RECORD, DEVICE_TIES, DeviceRecord, ExternalCorrelation, SourceId, record_list, ties_list,
+    CorrelationKind, DEVICE_MEMORY, DEVICE_RECORD, DEVICE_TIES, DeviceMemory, DeviceRecord, ExternalCorrelation, MemoryChange,
+    MemoryKind, MemoryOwner, MemoryPlace, SourceId, memory_list, record_list, ties_list,
 };
 use rankscope_recording::{
-    ArgView, Category, ClockId, Cut, DEVICE_STREAM, DeviceWork, I64s, LiveAuthor, NameId, What, WorkPlace,
+    ArgView, Category, ClockId, Cut, DEVICE_STREAM, DeviceWork, I64s, LiveAuthor, MEMORY_PLACE, NameId, What, WorkPlace,
 };
 
 use super::opened as open;
@@ -20,6 +21,7 @@ struct Author {
     author: LiveAuthor,
     record: NameId,
     ties: NameId,
+    memory: NameId,
     kernel: NameId,
     span: u64,
 }
@@ -35,10 +37,10 @@ impl Author {
         }
         let forward = author.name("forward", Category::USER_ANNOTATION.number(), 0);
         let kernel = author.name("gemm", Category::KERNEL.number(), 0);
-        let [record, ties] = [DEVICE_RECORD, DEVICE_TIES].map(|key| author.name(key, 0, 0));
+        let [record, ties, memory] = [DEVICE_RECORD, DEVICE_TIES, DEVICE_MEMORY].map(|key| author.name(key, 0, 0));
         let span = author.begin(HOST, 1_000, forward);
         author.end(HOST, 2_000);
-        Self { author, record, ties, kernel, span }
+        Self { author, record, ties, memory, kernel, span }
     }
 
     fn hand_over(&mut self, tick: u64, name: NameId, key: NameId, list: &[i64]) {
@@ -66,6 +68,62 @@ impl Author {
         let list = ties_list(SOURCE, &[tie(CorrelationKind::Default), tie(CorrelationKind::UserAnnotation)]);
         self.hand_over(tick, self.ties, self.ties, &list);
     }
+}
+
+/// A change of memory: whether it was allocated, where, how much.
+type Change = (bool, u64, u64);
+
+/// All changes of memory that are shown: when, where, bytes and what is in use afterwards.
+fn shown_memory(file: Vec<u8>) -> Vec<(i64, u64, i64, Option<i64>)> {
+    let recording = open(file);
+    let mut memory = Vec::new();
+    for thread in recording.threads().iter().filter(|thread| thread.stream == DEVICE_STREAM) {
+        let mut replay = recording.replay(thread, &Cut::everything());
+        while let Some((event, args)) = replay.next() {
+            let What::Memory { address, bytes, device_type: 1, device_index: 3, out_of_memory: false } = event.what else {
+                continue;
+            };
+            let text = |name: NameId| recording.names()[name.0 as usize].text.to_string();
+            let place = MemoryPlace::of(args, |key| text(key) == MEMORY_PLACE).unwrap();
+            assert_eq!(place.thread, Some(4_242));
+            let total = args.iter().find_map(|(key, value)| match value {
+                ArgView::I64(total) if text(key) == "Total Allocated" => Some(total),
+                _ => None,
+            });
+            memory.push((place.at_ns, address, bytes, total));
+        }
+    }
+    memory
+}
+
+/// A recording in which memory changes, a nanosecond each, handed over in this order.
+fn with_memory(changes: &[Change], order: &[usize]) -> Vec<u8> {
+    let mut author = Author::new();
+    for (tick, at) in (10_000..).zip(order) {
+        let (is_allocated, address, bytes) = changes[*at];
+        let memory = DeviceMemory {
+            at_ns: 5_000 + *at as i64,
+            change: if is_allocated { MemoryChange::Allocated } else { MemoryChange::Freed },
+            kind: MemoryKind::Device,
+            owner: MemoryOwner::cuda(3),
+            address,
+            bytes,
+            pool: None,
+            stream: None,
+            thread: Some(4_242),
+            correlation: 0,
+        };
+        author.hand_over(tick, author.memory, author.memory, &memory_list(SOURCE, ClockId::REALTIME, &memory));
+    }
+    author.author.finish()
+}
+
+fn changes() -> impl Strategy<Value = (Vec<Change>, Vec<usize>)> {
+    let change = (any::<bool>(), 1_u64..8, 0_u64..1_000);
+    vec(change, 1..60).prop_flat_map(|changes| {
+        let order: Vec<usize> = (0..changes.len()).collect();
+        (Just(changes), Just(order).prop_shuffle())
+    })
 }
 
 /// Name, start and span of all that is shown of devices in `cut`, in order; and how many events the plugin's thread shows.
@@ -126,6 +184,26 @@ fn recorded(handed: &[Handed]) -> Vec<u8> {
 
 proptest! {
     #[test]
+    fn memory_comes_out_in_order_of_time_with_what_is_in_use((changes, order) in changes()) {
+        let mut live: Vec<(u64, u64)> = Vec::new();
+        let mut expected = Vec::new();
+        for (at_ns, (is_allocated, address, bytes)) in (5_000..).zip(&changes) {
+            let former = live.iter().position(|it| it.0 == *address).map(|at| live.remove(at));
+            if *is_allocated {
+                live.push((*address, *bytes));
+            }
+            let in_use = live.iter().map(|it| it.1).sum::<u64>() as i64;
+            let event = match (*is_allocated, former) {
+                (true, _) => (*bytes as i64, Some(in_use)),
+                (false, Some((_, bytes))) => (-(bytes as i64), Some(in_use)),
+                (false, None) => (-(*bytes as i64), None),
+            };
+            expected.push((at_ns, *address, event.0, event.1));
+        }
+        prop_assert_eq!(shown_memory(with_memory(&changes, &order)), expected);
+    }
+
+    #[test]
     fn the_order_in_which_things_are_handed_over_changes_nothing(
         (handed, shuffled) in handed().prop_flat_map(|handed| (Just(handed.clone()), Just(handed).prop_shuffle())),
     ) {
@@ -156,12 +234,12 @@ proptest! {
     }
 
     #[test]
-    fn lists_that_are_none_are_counted_and_harm_nothing(lists in vec((any::<bool>(), vec(any::<i64>(), 0..12)), 1..20)) {
+    fn lists_that_are_none_are_counted_and_harm_nothing(lists in vec((0_usize..3, vec(any::<i64>(), 0..12)), 1..20)) {
         let mut author = Author::new();
         author.kernel(10_000, 5_000, 1);
-        for (tick, (is_record, list)) in (10_001..).zip(&lists) {
-            let name = if *is_record { author.record } else { author.ties };
-            let key = if *is_record { author.kernel } else { author.ties };
+        for (tick, (sort, list)) in (10_001..).zip(&lists) {
+            let name = [author.record, author.ties, author.memory][*sort];
+            let key = [author.kernel, author.ties, author.memory][*sort];
             author.hand_over(tick, name, key, list);
         }
         let file = author.author.finish();

@@ -87,13 +87,15 @@ pub(super) fn failed(trace: &Trace) -> BTreeMap<MemoryDevice, u64> {
     failed
 }
 
-/// The events of each device, in order of time; those of one instant in the order of the file.
+/// The events of each device, in order of time; those of one instant in the order of the file. What a device's library told has a kind of memory,
+/// and is of the driver's memory, out of which an allocator has its own: where both are told of a device, the allocator's are taken.
 pub(super) fn by_device(trace: &Trace) -> BTreeMap<MemoryDevice, Vec<Event>> {
     let mut devices: BTreeMap<MemoryDevice, Vec<Event>> = BTreeMap::new();
     let Some(name) = trace.strings.find("[memory]") else { return devices };
     let key = |key: &str| trace.strings.find(key);
     let [kind, index, bytes, address] = ["Device Type", "Device Id", "Bytes", "Addr"].map(key);
-    let [allocated, reserved] = ["Total Allocated", "Total Reserved"].map(key);
+    let [allocated, reserved, driver] = ["Total Allocated", "Total Reserved", "Memory Kind"].map(key);
+    let mut of_drivers: BTreeMap<MemoryDevice, Vec<Event>> = BTreeMap::new();
     for (at, mark) in trace.instants.iter().enumerate().filter(|(_, mark)| mark.name == name) {
         let number = |key: Option<StrId>| signed(trace.instant_args.value(at, key?)?);
         // An event that names no device says nothing of any.
@@ -106,7 +108,12 @@ pub(super) fn by_device(trace: &Trace) -> BTreeMap<MemoryDevice, Vec<Event>> {
             allocated: number(allocated),
             reserved: number(reserved),
         };
-        devices.entry(MemoryDevice::new(kind, number(index).unwrap_or(-1))).or_default().push(event);
+        let is_drivers = driver.is_some_and(|key| trace.instant_args.value(at, key).is_some());
+        let to = if is_drivers { &mut of_drivers } else { &mut devices };
+        to.entry(MemoryDevice::new(kind, number(index).unwrap_or(-1))).or_default().push(event);
+    }
+    for (device, events) in of_drivers {
+        devices.entry(device).or_insert(events);
     }
     devices.values_mut().for_each(|events| events.sort_by_key(|event| event.at_ns));
     devices

@@ -200,3 +200,24 @@ proptest! {
         prop_assert_eq!((row.before, row.after, row.doubts), (Some(before), Some(total), Doubts::default()));
     }
 }
+
+#[test]
+fn what_a_driver_told_stands_for_a_device_of_which_no_allocator_told() {
+    let mut made = Made::default();
+    let drivers = |made: &mut Made, at_us, device, said| {
+        let (key, kind) = (made.trace.strings.intern("Memory Kind"), made.trace.strings.intern("device"));
+        made.trace.instant_args.push(key, ArgValue::Text(kind));
+        made.memory(at_us, device, said);
+    };
+    made.memory(10, CUDA, [Some(100), Some(1), Some(100), Some(4_096)]);
+    drivers(&mut made, 9, CUDA, [Some(4_096), Some(1), Some(4_096), Some(4_096)]);
+    drivers(&mut made, 11, (6, 1), [Some(64), Some(2), Some(64), Some(64)]);
+    // Of memory from before, of which no total is known.
+    drivers(&mut made, 12, (6, 1), [Some(-32), Some(3), None, None]);
+    drivers(&mut made, 13, (6, 1), [Some(8), Some(4), Some(72), Some(72)]);
+    let memory = made.memory_found();
+    let rows: Vec<_> =
+        memory.devices.iter().map(|row| (row.device.to_string(), row.peak_allocated, row.freed_unknown.bytes)).collect();
+    assert_eq!(rows, [("cuda:0".to_owned(), Some(100), 0), ("hip:1".to_owned(), Some(72), 32)]);
+    assert!(memory.devices.iter().all(|row| row.doubts == Doubts::default()), "{:?}", memory.devices);
+}

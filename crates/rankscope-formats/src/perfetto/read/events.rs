@@ -116,6 +116,10 @@ impl Reader<'_> {
             self.passed_over += 1;
             return;
         }
+        // A recorder draws what follows from events of a sequence in that sequence.
+        if matches!(row, RowId::Track(uuid) if self.tracks.is_derived(uuid)) {
+            return;
+        }
         let described = if let RowId::Track(uuid) = row { self.tracks.get(uuid) } else { None };
         let (incremental, multiplier) = match described.map(|described| described.what) {
             Some(What::Counter { incremental, multiplier }) => (incremental, multiplier),

@@ -349,6 +349,10 @@ impl<'a> Builder<'a> {
 
     fn instant(&mut self, tick: u64, name: StrId, category: u16) {
         let (time_ns, track) = (self.time(tick), self.track());
+        self.instant_at(time_ns, track, name, category);
+    }
+
+    fn instant_at(&mut self, time_ns: i64, track: TrackId, name: StrId, category: u16) {
         self.trace.instants.push(InstantMark { time_ns, name, track, category, scope: InstantScope::Thread });
         if self.options.args == ArgsPolicy::All {
             file_args(&self.args, &mut self.trace.instant_args);
@@ -394,8 +398,11 @@ impl<'a> Builder<'a> {
         for (key, value) in device {
             self.args.push((self.trace.strings.intern(key), value));
         }
-        self.take_args(args);
-        self.instant(event.tick, name.text, name.category);
+        let device_place = self.take_memory_args(args);
+        match device_place {
+            Some((time_ns, track)) => self.instant_at(time_ns, track, name.text, name.category),
+            None => self.instant(event.tick, name.text, name.category),
+        }
     }
 
     /// The trace. What is still open ends here.

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use super::events::{Title, arrow};
 use super::{Writer, text};
-use crate::recording::{Args, Arrow, DeviceWork, Event, FlowStage, WorkPlace};
+use crate::recording::{Args, Arrow, DeviceWork, Event, FlowStage, MemoryPlace, What, WorkPlace};
 
 impl<W: Write> Writer<'_, '_, W> {
     /// Writes an instant that tells of device work as that work. False where it tells of none.
@@ -24,6 +24,16 @@ impl<W: Write> Writer<'_, '_, W> {
         self.launch(&work);
         self.place = own_place;
         true
+    }
+
+    /// Writes an event of memory: of a device's, on the thread that asked for it. Where nobody knows that, on the process's row of zero.
+    pub(super) fn memory_in_place(&mut self, what: &What, ns: i64, args: Args<'_>) {
+        let place = self.memory_place.and_then(|key| MemoryPlace::of(args, |name| self.names.same(name) == key));
+        let Some(MemoryPlace { at_ns, thread }) = place else { return self.memory(what, ns, args) };
+        let own_place = self.place.clone();
+        self.stand_on(thread.unwrap_or(0));
+        self.memory(what, at_ns, args);
+        self.place = own_place;
     }
 
     /// Makes the work's row the place of the events to come; a stream is named the first time.

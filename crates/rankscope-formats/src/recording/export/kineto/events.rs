@@ -51,7 +51,7 @@ impl<W: Write> Writer<'_, '_, W> {
             What::Flow { id, stage } => self.flow(event.name, id, stage, ns),
             What::AsyncBegin { id } => self.half("b", event.name, id, ns, args),
             What::AsyncEnd { id } => self.half("e", event.name, id, ns, args),
-            What::Memory { .. } => self.memory(&event.what, ns, args),
+            What::Memory { .. } => self.memory_in_place(&event.what, ns, args),
         }
     }
 
@@ -156,7 +156,7 @@ impl<W: Write> Writer<'_, '_, W> {
         self.close();
     }
 
-    fn memory(&mut self, what: &What, ns: i64, args: Args<'_>) {
+    pub(super) fn memory(&mut self, what: &What, ns: i64, args: Args<'_>) {
         let What::Memory { address, bytes, device_type, device_index, out_of_memory } = *what else { return };
         let name = if out_of_memory { "[OutOfMemory]" } else { "[memory]" };
         self.phase("i\", \"s\": \"t\", \"cat\": \"cpu_instant_event");
@@ -214,13 +214,13 @@ impl<W: Write> Writer<'_, '_, W> {
 
     /// The arguments of an event that is no span; `own` writes those it has by nature.
     pub(super) fn args(&mut self, args: Args<'_>, own: impl FnOnce(&mut Vec<u8>)) {
-        let Self { output, names, seen, resumed, device_work, .. } = self;
+        let Self { output, names, seen, resumed, device_work, memory_place, .. } = self;
         let to = &mut output.buffer;
         let before = open_args(to);
         own(to);
         seen.next_event();
-        let hidden = [*resumed, *device_work];
-        for (key, value) in args.iter().filter(|(key, _)| hidden == [None; 2] || !hidden.contains(&Some(names.same(*key)))) {
+        let hidden = [*resumed, *device_work, *memory_place];
+        for (key, value) in args.iter().filter(|(key, _)| hidden == [None; 3] || !hidden.contains(&Some(names.same(*key)))) {
             argument(to, names, seen, key, &value);
         }
         close_args(to, before);

@@ -22,7 +22,9 @@ use crate::recording::export::about::About;
 use crate::recording::export::links::links;
 use crate::recording::export::names::Names;
 use crate::recording::export::written::{Output, ThreadWritten, Written};
-use crate::recording::{Args, Chunks, Cut, DEVICE_WORK, Event, FlowStage, RESUMED, Recording, Resumed, Thread, What};
+use crate::recording::{
+    Args, Chunks, Cut, DEVICE_WORK, Event, FlowStage, MEMORY_PLACE, RESUMED, Recording, Resumed, Thread, What,
+};
 use spans::{OpenSpans, Seen};
 
 /// Writes the part of `recording` that lies in `cut` as Kineto's JSON. Memory is a few buffers and the recording's names.
@@ -44,6 +46,7 @@ pub fn kineto_json<C: Chunks>(
         external_id: names.find("External id"),
         resumed: names.find(RESUMED),
         device_work: names.find(DEVICE_WORK),
+        memory_place: names.find(MEMORY_PLACE),
         streams: BTreeSet::new(),
         names,
         open: OpenSpans::default(),
@@ -79,6 +82,8 @@ struct Writer<'a, 'r, W> {
     resumed: Option<u32>,
     /// The key of what makes an instant device work.
     device_work: Option<u32>,
+    /// The key of when and where memory of a device was asked for.
+    memory_place: Option<u32>,
     /// Streams that have been named, by their devices.
     streams: BTreeSet<(u32, u64)>,
     open: OpenSpans,

@@ -4,9 +4,9 @@ use std::io::Write;
 
 use super::PROCESS_UUID;
 use super::sequence::{Sequence, uuid_of_async};
-use crate::perfetto::note;
-use crate::perfetto::schema::{event as field, track};
-use crate::recording::{ArgView, Args, Arrow, DeviceWork, Event, WorkPlace};
+use crate::perfetto::schema::{counter, event as field, track};
+use crate::perfetto::{memory_counter, note};
+use crate::recording::{ArgView, Args, Arrow, DeviceWork, Event, MemoryPlace, What, WorkPlace};
 
 impl<W: Write> Sequence<'_, '_, W> {
     /// Makes an instant that tells of device work that work: its begin is written, and its end is the event at hand. False where
@@ -30,6 +30,48 @@ impl<W: Write> Sequence<'_, '_, W> {
         self.event.varint(field::TYPE, field::SLICE_END).varint(field::TRACK_UUID, track);
         self.since_ns = Some(work.end_ns.max(0));
         true
+    }
+
+    /// Puts an event of memory that is of a device on the thread that asked for it, and what is in use afterwards on the counters of its owner.
+    /// Everything but the last of it is written, which is the event at hand.
+    pub(super) fn device_memory(&mut self, what: &What, args: Args<'_>) {
+        let What::Memory { device_type, device_index, .. } = *what else { return };
+        let place = self.memory_place.and_then(|key| MemoryPlace::of(args, |name| self.dictionary.names.same(name) == key));
+        let Some(MemoryPlace { at_ns, thread }) = place else { return };
+        if let Some(tid) = thread {
+            let row = self.row(WorkPlace::Thread { tid });
+            self.event.varint(field::TRACK_UUID, row);
+        }
+        self.since_ns = Some(at_ns.max(0));
+        let (kind, id) = (device_type.into(), device_index.into());
+        for (key, what) in [("Total Allocated", "allocated"), ("Total Reserved", "reserved")] {
+            let total = args.iter().find_map(|(name, value)| match value {
+                ArgView::I64(total) if self.dictionary.names.text(name) == key => Some(total),
+                _ => None,
+            });
+            let Some(total) = total else { continue };
+            self.packet();
+            let track = self.memory_counter(kind, id, what);
+            self.event.varint(field::TYPE, field::COUNTER).varint(field::TRACK_UUID, track);
+            self.event.varint(field::COUNTER_VALUE, total.cast_unsigned());
+            self.since_ns = Some(at_ns.max(0));
+        }
+    }
+
+    /// The track of a counter of memory, which is described the first time.
+    fn memory_counter(&mut self, kind: i64, id: i64, what: &'static str) -> u64 {
+        let name = memory_counter(kind, id, what);
+        let bits = name.bytes().fold(MEMORY, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        let uuid = uuid_of_async(bits);
+        if self.devices.insert(uuid) {
+            self.describe(uuid, PROCESS_UUID, &name, |descriptor| {
+                descriptor.message(track::COUNTER, |body| {
+                    body.varint(counter::UNIT, counter::BYTES);
+                });
+                descriptor.string(track::DESCRIPTION, &note::derived());
+            });
+        }
+        uuid
     }
 
     fn place_args(&mut self, work: &DeviceWork) {
@@ -80,3 +122,4 @@ impl<W: Write> Sequence<'_, '_, W> {
 const LAUNCH: u64 = 0x6c61_756e_6368 << 16;
 const CALLS: u64 = 0x6361_6c6c_7300 << 16;
 const DEVICES: u64 = 0x6465_7669_6365 << 16;
+const MEMORY: u64 = 0x6d65_6d6f_7279 << 16;

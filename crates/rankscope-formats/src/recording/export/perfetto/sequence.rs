@@ -16,7 +16,8 @@ use crate::recording::export::about::About;
 use crate::recording::export::names::{Names, needs_link};
 use crate::recording::export::written::{Output, ThreadWritten, Written};
 use crate::recording::{
-    ArgView, Args, Category, CounterValue, DEVICE_WORK, Event, FlowStage, NameId, RESUMED, Resumed, What, take_out,
+    ArgView, Args, Category, CounterValue, DEVICE_WORK, Event, FlowStage, MEMORY_PLACE, NameId, RESUMED, Resumed, What,
+    take_out,
 };
 use crate::wire::Encoder;
 
@@ -30,6 +31,8 @@ pub(super) struct Sequence<'a, 'r, W> {
     resumed: Option<u32>,
     /// The key of what makes an instant device work.
     pub(super) device_work: Option<u32>,
+    /// The key of when and where memory of a device was asked for.
+    pub(super) memory_place: Option<u32>,
     /// Tracks of devices that have been described.
     pub(super) devices: FxHashSet<u64>,
     /// Slices that a flow starts from, with the async span it belongs to.
@@ -61,6 +64,7 @@ impl<'a, 'r, W: Write> Sequence<'a, 'r, W> {
             is_numbered: about.is_kineto || external_id.is_some(),
             resumed: names.find(RESUMED),
             device_work: names.find(DEVICE_WORK),
+            memory_place: names.find(MEMORY_PLACE),
             devices: FxHashSet::default(),
             firsts,
             dictionary: Dictionary::new(names),
@@ -263,6 +267,7 @@ impl<'a, 'r, W: Write> Sequence<'a, 'r, W> {
             self.dictionary.own_argument(&mut self.event, key, &value);
         }
         self.args(args);
+        self.device_memory(what, args);
     }
 
     /// Type, name and category of an event.
@@ -275,7 +280,7 @@ impl<'a, 'r, W: Write> Sequence<'a, 'r, W> {
     pub(super) fn args(&mut self, args: Args<'_>) {
         for (key, value) in args.iter() {
             let same = Some(self.dictionary.names.same(key));
-            if same == self.resumed || same == self.device_work {
+            if [self.resumed, self.device_work, self.memory_place].contains(&same) {
                 continue;
             }
             self.dictionary.argument(&mut self.event, key, &value);

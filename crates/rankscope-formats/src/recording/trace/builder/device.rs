@@ -1,8 +1,9 @@
-//! Device work, which a recording tells by instants: spans on the streams of devices, calls on the threads that made them.
+//! Device work, which a recording tells by instants: spans on the streams of devices, calls on the threads that made them, as changes of
+//! devices' memory are.
 
 use rankscope_trace::{ArgValue, CategoryKind, FlowPhase, FlowPoint, TrackId, TrackKey, TrackKind};
 
-use super::super::super::{Args, Arrow, DEVICE_WORK, DeviceWork, Event, WorkPlace};
+use super::super::super::{Args, Arrow, DEVICE_WORK, DeviceWork, Event, MEMORY_PLACE, MemoryPlace, WorkPlace};
 use super::Builder;
 use super::arguments::put;
 use crate::{ArgsPolicy, Scope};
@@ -25,6 +26,19 @@ impl Builder<'_> {
         self.span(work.start_ns, work.end_ns, name.text, track, name, 0);
         self.arrow(&work, track);
         true
+    }
+
+    /// The arguments of an event of memory; of a device's memory, when and where it was asked for as well.
+    pub(super) fn take_memory_args(&mut self, args: Args<'_>) -> Option<(i64, TrackId)> {
+        let place = MemoryPlace::of(args, |key| self.text(key) == MEMORY_PLACE);
+        let Some(MemoryPlace { at_ns, thread }) = place else {
+            self.take_args(args);
+            return None;
+        };
+        let key = self.trace.strings.intern(MEMORY_PLACE);
+        self.take_args_except(&[key], args);
+        // What nobody knows the thread of is the process's.
+        Some((at_ns, thread.map_or(self.process, |tid| self.place(WorkPlace::Thread { tid }))))
     }
 
     /// Where it ran, as arguments that those who read traces of PyTorch look for.
