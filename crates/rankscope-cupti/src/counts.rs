@@ -33,6 +33,8 @@ pub struct Counts {
     pub waits_without_stream: u64,
     /// Waits on streams of a context without other work, so that its device is not known.
     pub waits_without_device: u64,
+    /// Records of memory that tell neither of an allocation nor of a release.
+    pub other_memory_operations: u64,
     /// CUPTI's own time, by what it was spent on.
     pub overheads: BTreeMap<&'static str, Overheads>,
 }

@@ -1,4 +1,4 @@
-//! Records into what the recorder joins: work, calls, waits and ties.
+//! Records into what the recorder joins: work, calls, waits, ties and changes of memory.
 //!
 //! One record is read by itself, in any order; what it belongs to is found out when all are there, because CUPTI hands over a tie before
 //! or after the work it is about. The one thing that is carried from record to record is which device a context is on, which waits do
@@ -10,11 +10,14 @@ use std::sync::Arc;
 
 use rankscope_devices::{ApiCalls, text};
 use rankscope_record::Category;
-use rankscope_record::recording::device::{CorrelationKind, DeviceItem, DeviceRecord, ExternalCorrelation, GraphNode};
+use rankscope_record::recording::device::{
+    CorrelationKind, DeviceItem, DeviceMemory, DeviceRecord, ExternalCorrelation, GraphNode, MemoryChange, MemoryKind,
+    MemoryOwner, MemoryPool,
+};
 
 use crate::abi::{
     ApiCall, Domain, External, ExternalKind, Kernel, KernelInGraph, Kind, Memcpy, MemcpyInGraph, MemcpyPeer, MemcpyPeerInGraph,
-    Memset, MemsetInGraph, Overhead, Record, Synchronization,
+    Memory, MemoryFromPool, Memset, MemsetInGraph, Overhead, Record, Synchronization,
 };
 use crate::calls::Calls;
 use crate::counts::Counts;
@@ -91,6 +94,7 @@ impl Decoder {
             Kind::Synchronization => self.wait(record),
             Kind::Overhead => self.overhead(record),
             Kind::ExternalCorrelation => self.tie(record),
+            Kind::Memory => self.memory(record),
         };
         self.counts.short_records += u64::from(read.is_none());
     }
@@ -202,6 +206,40 @@ impl Decoder {
         Some(())
     }
 
+    fn memory(&mut self, record: Record<'_>) -> Option<()> {
+        const ALLOCATION: u32 = 1;
+        const RELEASE: u32 = 2;
+        let Memory { operation, memory_kind, correlation_id, address, bytes, timestamp, device_id, stream_id } =
+            Memory::read(record)?;
+        let change = match operation {
+            ALLOCATION => MemoryChange::Allocated,
+            RELEASE => MemoryChange::Freed,
+            _ => {
+                self.counts.other_memory_operations += 1;
+                return Some(());
+            }
+        };
+        let kind = kind_of_memory(memory_kind);
+        let owner = match kind {
+            MemoryKind::Pageable | MemoryKind::Pinned => Some(MemoryOwner::HOST),
+            _ => MemoryOwner::cuda(device_id),
+        };
+        self.items.push(DeviceItem::Memory(DeviceMemory {
+            at_ns: ns(timestamp),
+            change,
+            kind,
+            owner,
+            address,
+            bytes,
+            pool: MemoryFromPool::read(record).and_then(pool),
+            stream: (stream_id != NO_STREAM).then_some(stream_id.into()),
+            // Its call is on one.
+            thread: None,
+            correlation: correlation_id.into(),
+        }));
+        Some(())
+    }
+
     /// Notes on which device a context is.
     fn on(&mut self, context: u32, device: u32) -> u32 {
         self.devices.insert(context, device);
@@ -231,8 +269,6 @@ fn work(
     correlation: u32,
     graph: Option<GraphNode>,
 ) -> DeviceRecord {
-    // A time beyond what the recorder can hold is none.
-    let ns = |stamp: u64| i64::try_from(stamp).unwrap_or(0);
     DeviceRecord {
         kind,
         name,
@@ -242,6 +278,37 @@ fn work(
         stream: stream.into(),
         correlation: correlation.into(),
         graph,
+    }
+}
+
+/// A time beyond what the recorder can hold is none.
+fn ns(stamp: u64) -> i64 {
+    i64::try_from(stamp).unwrap_or(0)
+}
+
+/// By CUPTI's number.
+fn kind_of_memory(number: u32) -> MemoryKind {
+    match number {
+        1 => MemoryKind::Pageable,
+        2 => MemoryKind::Pinned,
+        3 => MemoryKind::Device,
+        4 => MemoryKind::Array,
+        5 => MemoryKind::Managed,
+        6 => MemoryKind::DeviceStatic,
+        7 => MemoryKind::ManagedStatic,
+        _ => MemoryKind::Unknown,
+    }
+}
+
+/// The pool that memory is of, if it is of one; that of another process says no size.
+fn pool(from: MemoryFromPool) -> Option<MemoryPool> {
+    const LOCAL: u32 = 1;
+    const IMPORTED: u32 = 2;
+    let MemoryFromPool { pool_type, pool_address: address, pool_size } = from;
+    match pool_type {
+        LOCAL => Some(MemoryPool { address, bytes: pool_size }),
+        IMPORTED => Some(MemoryPool { address, bytes: 0 }),
+        _ => None,
     }
 }
 

@@ -15,6 +15,7 @@ pub(crate) enum Kind {
     MemcpyPeer = 22,
     Synchronization = 38,
     ExternalCorrelation = 39,
+    Memory = 49,
 }
 
 /// The kind that serialises kernels. It is never asked for, but its records are those of [`Kind::ConcurrentKernel`].
@@ -23,7 +24,7 @@ const SERIALISED_KERNEL: u32 = 3;
 impl Kind {
     /// All of them, in the order in which they are asked for: ties before calls, because a call that is recorded while ties are not
     /// yet has none.
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::ExternalCorrelation,
         Self::Runtime,
         Self::Driver,
@@ -33,6 +34,7 @@ impl Kind {
         Self::Memset,
         Self::Synchronization,
         Self::Overhead,
+        Self::Memory,
     ];
 
     /// The kind with this number, if its records are read.
@@ -66,6 +68,7 @@ impl Kind {
             Self::MemcpyPeer => "memcpy between devices",
             Self::Synchronization => "synchronization",
             Self::ExternalCorrelation => "external correlation",
+            Self::Memory => "memory",
         }
     }
 }

@@ -13,7 +13,7 @@ mod status;
 pub(crate) use callback::{ApiSite, CallbackData, Domain};
 pub(crate) use kind::{ExternalKind, Kind};
 pub(crate) use record::{ApiCall, External, Kernel, KernelInGraph, Memcpy, MemcpyInGraph, MemcpyPeer, MemcpyPeerInGraph};
-pub(crate) use record::{Memset, MemsetInGraph, Overhead, Record, Synchronization, chosen_fields};
+pub(crate) use record::{Memory, MemoryFromPool, Memset, MemsetInGraph, Overhead, Record, Synchronization, chosen_fields};
 #[doc(hidden)]
 pub use record::{field_ids, layouts};
 pub(crate) use second::{

@@ -117,6 +117,14 @@ records! {
     /// Time of the profiler's own.
     Overhead { sort: i32 = 4 (1), start: u64 = 24 (4), end: u64 = 32 (5) }
 
+    /// Memory that was allocated or freed.
+    Memory {
+        operation: u32 = 4 (1), memory_kind: u32 = 8 (2), correlation_id: u32 = 12 (3), address: u64 = 16 (4), bytes: u64 = 24 (5),
+        timestamp: u64 = 32 (6), device_id: u32 = 52 (8), stream_id: u32 = 60 (10),
+    }
+    /// The pool that it is taken from. What is its size is something else of a pool of another process.
+    MemoryFromPool { pool_type: u32 = 80 (12), pool_address: u64 = 88 (13), pool_size: u64 = 104 (15) }
+
     /// A tie between a call and an id of somebody else's.
     External { external_kind: i32 = 4 (1), external_id: u64 = 8 (2), correlation_id: u32 = 16 (3) }
 }
@@ -133,6 +141,7 @@ pub(crate) fn chosen_fields(kind: Kind) -> Vec<c_int> {
         Kind::Synchronization => [Synchronization::IDS, &[]],
         Kind::Overhead => [Overhead::IDS, &[]],
         Kind::ExternalCorrelation => [External::IDS, &[]],
+        Kind::Memory => [Memory::IDS, MemoryFromPool::IDS],
     };
     [KIND, read[0], read[1]].concat()
 }

@@ -129,6 +129,73 @@ fn what_is_not_read_is_counted() {
     assert_eq!((counts.overheads["buffer flush"].total_ns, counts.overheads["unknown"].count), (15, 1));
 }
 
+/// A record of memory: operation, kind, device, stream, bytes; from a local pool that holds 4 KiB.
+fn memory(length: usize, [operation, kind, device, stream]: [u32; 4], bytes_of_it: u64, pool: u32) -> Vec<u8> {
+    let fields: [(usize, &[u8]); 11] = [
+        (4, &operation.to_ne_bytes()),
+        (8, &kind.to_ne_bytes()),
+        (12, &55_u32.to_ne_bytes()),
+        (16, &0x7000_u64.to_ne_bytes()),
+        (24, &bytes_of_it.to_ne_bytes()),
+        (32, &1_000_u64.to_ne_bytes()),
+        (52, &device.to_ne_bytes()),
+        (60, &stream.to_ne_bytes()),
+        (80, &pool.to_ne_bytes()),
+        (88, &0x9000_u64.to_ne_bytes()),
+        (104, &4_096_u64.to_ne_bytes()),
+    ];
+    let mut record = bytes(49, 128, &fields);
+    record.truncate(length);
+    record
+}
+
+#[test]
+fn memory_is_read_with_what_its_version_has() {
+    let pooled = MemoryPool { address: 0x9000, bytes: 4_096 };
+    for (length, pool) in [(64, None), (111, None), (112, Some(pooled)), (120, Some(pooled)), (128, Some(pooled))] {
+        let (items, counts) = decoded(&[memory(length, [1, 3, 2, 7], 64, 1)]);
+        let expected = DeviceMemory {
+            at_ns: 1_000,
+            change: MemoryChange::Allocated,
+            kind: MemoryKind::Device,
+            owner: MemoryOwner::cuda(2),
+            address: 0x7000,
+            bytes: 64,
+            pool,
+            stream: Some(7),
+            thread: None,
+            correlation: 55,
+        };
+        assert_eq!((items, counts.short_records), (vec![DeviceItem::Memory(expected)], 0), "{length}");
+    }
+    let (items, counts) = decoded(&[memory(63, [1, 3, 2, 7], 64, 0)]);
+    assert_eq!((items.len(), counts.short_records), (0, 1));
+}
+
+#[test]
+fn memory_is_the_hosts_or_a_devices_and_of_kinds_that_nobody_knows_a_devices() {
+    let read = |operation, kind, device, pool| {
+        let (items, counts) = decoded(&[memory(128, [operation, kind, device, NO_STREAM], u64::MAX, pool)]);
+        let memory = items.into_iter().next().map(|item| match item {
+            DeviceItem::Memory(memory) => memory,
+            other => panic!("{other:?}"),
+        });
+        (memory, counts.other_memory_operations)
+    };
+    let (pinned, _) = read(2, 2, 0, 0);
+    let pinned = pinned.unwrap();
+    assert_eq!((pinned.change, pinned.owner, pinned.stream), (MemoryChange::Freed, Some(MemoryOwner::HOST), None));
+    let (unknown, _) = read(1, 77, 1, 2);
+    let unknown = unknown.unwrap();
+    assert_eq!((unknown.kind, unknown.owner), (MemoryKind::Unknown, MemoryOwner::cuda(1)));
+    // What lies where a size would be is the number of another process.
+    assert_eq!(unknown.pool, Some(MemoryPool { address: 0x9000, bytes: 0 }));
+    assert_eq!(read(1, 3, u32::MAX, 9).0.map(|memory| (memory.owner, memory.pool)), Some((None, None)));
+    for operation in [0, 3, u32::MAX] {
+        assert_eq!(read(operation, 3, 0, 0), (None, 1));
+    }
+}
+
 /// The tables of a kind's records, the one that all have and the one of later versions.
 fn tables(kind: Kind) -> [&'static str; 2] {
     match kind {
@@ -140,6 +207,7 @@ fn tables(kind: Kind) -> [&'static str; 2] {
         Kind::Synchronization => ["Synchronization", ""],
         Kind::Overhead => ["Overhead", ""],
         Kind::ExternalCorrelation => ["External", ""],
+        Kind::Memory => ["Memory", "MemoryFromPool"],
     }
 }
 

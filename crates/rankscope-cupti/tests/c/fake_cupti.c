@@ -1,6 +1,7 @@
 /* A library that stands for CUPTI's. FAKE_CUPTI says which: "12.9", "13.1", "13.2" and "13.3" are versions as they are without a
  * device, "old" is one that nobody reads, "taken" one that another profiler has, "incompatible" one that is in another mode, "early" one
- * that is not up until fake_up() is called, "elsewhen" one with a clock of its own, "26" one that cannot be refused a buffer. What
+ * that is not up until fake_up() is called, "elsewhen" one with a clock of its own, "26" one that cannot be refused a buffer, "no-memory" one
+ * without records of memory. What
  * begins with "fields" has the second version of the interface (second.h). Anything else works, and does what fake_play() is told, line by line. FAKE_CUPTI_SAYS is a file to which each call that must not be made is written. */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -14,8 +15,8 @@
 
 #include "records.h"
 
-enum { OK = 0, INVALID_PARAMETER = 1, NO_MORE = 12, NOT_COMPATIBLE = 14, NOT_INITIALIZED = 15, TAKEN = 39, UNKNOWN = 999 };
-enum { MEMCPY = 1, MEMSET = 2, DRIVER = 4, RUNTIME = 5, KERNEL = 10, OVERHEAD = 17, PEER = 22, SYNC = 38, EXTERNAL = 39 };
+enum { OK = 0, INVALID_PARAMETER = 1, NO_MORE = 12, NOT_COMPATIBLE = 14, NOT_INITIALIZED = 15, INVALID_KIND = 21, TAKEN = 39, UNKNOWN = 999 };
+enum { MEMCPY = 1, MEMSET = 2, DRIVER = 4, RUNTIME = 5, KERNEL = 10, OVERHEAD = 17, PEER = 22, SYNC = 38, EXTERNAL = 39, MEMORY = 49 };
 enum { KINDS = 64, CALLS = 512, BUFFERS = 4096, RECORDS_MAX = 4096 };
 
 typedef void (*requested_fn)(uint8_t **, size_t *, size_t *);
@@ -151,6 +152,8 @@ static int may_enable(void) {
 
 int cuptiActivityEnable(uint32_t kind) {
     int status = may_enable();
+    if (status == OK && kind == MEMORY && is("no-memory"))
+        return INVALID_KIND;
     if (status == OK && kind < KINDS)
         recorded[kind] = 1;
     return status;
@@ -230,6 +233,7 @@ static const struct {
     {2, 3, "cudaGetDevice_v3020"},      {2, 41, "cudaMemcpyAsync_v3020"},         {2, 51, "cudaMemsetAsync_v3020"},
     {2, 60, "cudaLaunchKernel_v7000"},  {2, 61, "cudaStreamSynchronize_v3020"},   {2, 62, "cudaGraphLaunch_v10000"},
     {1, 7, "cuLaunchKernel"},           {1, 8, "cuCtxGetCurrent"},
+    {2, 20, "cudaMalloc"}, {2, 22, "cudaFree"},
 };
 enum { NAMES_COUNT = sizeof NAMES / sizeof NAMES[0] };
 

@@ -80,6 +80,16 @@ typedef struct PACKED {
 } overhead_record;
 
 typedef struct PACKED {
+    uint32_t kind, operation, memory_kind, correlation;
+    uint64_t address, bytes, stamp, pc;
+    uint32_t process, device, context, stream;
+    const char *name;
+    uint32_t is_async, pad, pool_type, pad2;
+    uint64_t pool_address, release_threshold, pool_size, utilized;
+    const char *source;
+} memory_record;
+
+typedef struct PACKED {
     uint32_t kind, external_kind;
     uint64_t external;
     uint32_t correlation, reserved;

@@ -87,6 +87,13 @@ static void line(char *text) {
     } else if (!strcmp(what, "overhead") && recorded[OVERHEAD]) {
         overhead_record record = {.kind = OVERHEAD, .sort = N(1), .start = at(word[2]), .end = at(word[3])};
         put(&record, sizeof record);
+    } else if (!strcmp(what, "memory") && recorded[MEMORY]) {
+        /* operation kind correlation time address bytes device stream [pool-type pool-size [length]] */
+        memory_record record = {.kind = MEMORY, .operation = N(1), .memory_kind = N(2), .correlation = N(3), .stamp = at(word[4]),
+                                .address = strtoull(word[5], NULL, 0), .bytes = strtoull(word[6], NULL, 0),
+                                .process = (uint32_t)getpid(), .device = N(7), .context = N(7) + 1, .stream = N(8),
+                                .pool_type = N(9), .pool_address = 0x9000, .pool_size = strtoull(word[10], NULL, 0)};
+        put(&record, word[11][0] ? N(11) : sizeof record);
     } else if (!strcmp(what, "raw")) {
         uint32_t record[64] = {N(1)};
         put(record, N(2));

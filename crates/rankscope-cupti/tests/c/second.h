@@ -1,6 +1,6 @@
 /* The second version of the interface, which "fields" and all that begins so have. "fields" works; "fields alone" has a profiler that allows
  * no others, "fields beside" one that does, "fields early" is not up until fake_up() is called. "fields refused" refuses the attribute and
- * "fields unset" every kind, and both have the first version. "fields 13.3" takes calls out of a kind instead of asking for some, "fields 13.3
+ * "fields unset" every kind ("fields no-memory" that of memory alone), and both have the first version. "fields 13.3" takes calls out of a kind instead of asking for some, "fields 13.3
  * whole" refuses that, and "fields 13.2" is too early. Of the others the layouts that buffers come back with are odd: "silent" has none,
  * "brief" structs that are too short, "grown" longer ones, "few" only those of kinds below 10; of kernels "missing" has no end, "overlap" two
  * fields in one place, "beyond" one behind the record, "zero" one without bytes, "three" one of three bytes, "endless" too many, and
@@ -43,6 +43,10 @@ static const struct { int kind; known_field fields[16]; } KNOWN[] = {
             FIELD(4, sync_record, correlation, 8), FIELD(5, sync_record, context, 4), FIELD(6, sync_record, stream, 4)}},
     {OVERHEAD, {FIELD(0, overhead_record, kind, 4), FIELD(1, overhead_record, sort, 4), FIELD(4, overhead_record, start, 8),
                 FIELD(5, overhead_record, end, 8)}},
+    {MEMORY, {FIELD(0, memory_record, kind, 4), FIELD(1, memory_record, operation, 4), FIELD(2, memory_record, memory_kind, 4),
+              FIELD(3, memory_record, correlation, 8), FIELD(4, memory_record, address, 8), FIELD(5, memory_record, bytes, 8),
+              FIELD(6, memory_record, stamp, 8), FIELD(8, memory_record, device, 4), FIELD(10, memory_record, stream, 4),
+              FIELD(12, memory_record, pool_type, 4), FIELD(13, memory_record, pool_address, 8), FIELD(15, memory_record, pool_size, 8)}},
     {EXTERNAL, {FIELD(0, external_record, kind, 4), FIELD(1, external_record, external_kind, 4),
                 FIELD(2, external_record, external, 8), FIELD(3, external_record, correlation, 8)}},
 };
@@ -179,6 +183,8 @@ int cuptiActivityEnable_v2(void *subscriber, uint32_t kind, const activity_confi
         return INVALID_PARAMETER;
     if (is("fields unset"))
         return NOT_COMPATIBLE;
+    if (is("fields no-memory") && kind == MEMORY)
+        return INVALID_KIND;
     if (is("fields early") && !is_up)
         return NOT_INITIALIZED;
     memset(&laid[kind], 0, sizeof laid[kind]);

@@ -2,7 +2,7 @@
 //! a program with `offsetof`, of every struct of a record that either version hands over.
 
 /// Record of ours, the field, its offset, its bytes.
-const TABLE: [(&str, &str, usize, usize); 56] = [
+const TABLE: [(&str, &str, usize, usize); 67] = [
     ("Kernel", "start", 16, 8),
     ("Kernel", "end", 24, 8),
     ("Kernel", "device_id", 40, 4),
@@ -56,13 +56,24 @@ const TABLE: [(&str, &str, usize, usize); 56] = [
     ("Overhead", "sort", 4, 4),
     ("Overhead", "start", 24, 8),
     ("Overhead", "end", 32, 8),
+    ("Memory", "operation", 4, 4),
+    ("Memory", "memory_kind", 8, 4),
+    ("Memory", "correlation_id", 12, 4),
+    ("Memory", "address", 16, 8),
+    ("Memory", "bytes", 24, 8),
+    ("Memory", "timestamp", 32, 8),
+    ("Memory", "device_id", 52, 4),
+    ("Memory", "stream_id", 60, 4),
+    ("MemoryFromPool", "pool_type", 80, 4),
+    ("MemoryFromPool", "pool_address", 88, 8),
+    ("MemoryFromPool", "pool_size", 104, 8),
     ("External", "external_kind", 4, 4),
     ("External", "external_id", 8, 8),
     ("External", "correlation_id", 16, 4),
 ];
 
 /// Record of ours, the field, its number: printed once in the same way of CUDA 13.3, 13.4 and 13.5, which agree.
-const NUMBERS: [(&str, &str, i32); 56] = [
+const NUMBERS: [(&str, &str, i32); 67] = [
     ("Kernel", "start", 7),
     ("Kernel", "end", 8),
     ("Kernel", "device_id", 10),
@@ -116,13 +127,25 @@ const NUMBERS: [(&str, &str, i32); 56] = [
     ("Overhead", "sort", 1),
     ("Overhead", "start", 4),
     ("Overhead", "end", 5),
+    ("Memory", "operation", 1),
+    ("Memory", "memory_kind", 2),
+    ("Memory", "correlation_id", 3),
+    ("Memory", "address", 4),
+    ("Memory", "bytes", 5),
+    ("Memory", "timestamp", 6),
+    ("Memory", "device_id", 8),
+    ("Memory", "stream_id", 10),
+    ("MemoryFromPool", "pool_type", 12),
+    ("MemoryFromPool", "pool_address", 13),
+    ("MemoryFromPool", "pool_size", 15),
     ("External", "external_kind", 1),
     ("External", "external_id", 2),
     ("External", "correlation_id", 3),
 ];
 
 /// How long the records of CUDA 12.0 are, the oldest that are read.
-const SHORTEST: [(&str, usize); 8] = [
+const SHORTEST: [(&str, usize); 9] = [
+    ("Memory", 112),
     ("Kernel", 200),
     ("MemcpyPeer", 96),
     ("Memcpy", 88),

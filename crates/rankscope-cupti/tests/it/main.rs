@@ -9,6 +9,7 @@
 mod absences;
 mod damage;
 mod layouts;
+mod memory;
 mod part;
 mod second;
 mod sessions;
