@@ -28,6 +28,8 @@ pub struct Devices {
     pub cuda: Device,
     /// AMD's.
     pub rocm: Device,
+    /// Whether the library that profiles those tells of memory that is allocated and freed; none where there is no such library.
+    pub rocm_memory: Option<bool>,
     /// How many of NVIDIA's NVML knows, which tells of power, clocks and heat; why none.
     pub nvml: Result<u32, String>,
     /// How many of AMD's ROCm SMI knows, which tells the same of those; why none.
@@ -43,7 +45,15 @@ impl Default for Devices {
     fn default() -> Self {
         let absent = Device { devices: Err("not looked for".to_owned()), profiler: Err("not looked for".to_owned()) };
         let none = || Err("not looked for".to_owned());
-        Self { cuda: absent.clone(), rocm: absent, nvml: none(), rocm_smi: none(), amd_cards: 0, pjrt_forward: None }
+        Self {
+            cuda: absent.clone(),
+            rocm: absent,
+            rocm_memory: None,
+            nvml: none(),
+            rocm_smi: none(),
+            amd_cards: 0,
+            pjrt_forward: None,
+        }
     }
 }
 
@@ -61,14 +71,14 @@ pub fn look_at_devices() -> Devices {
             open(&names).and_then(|library| counted(library, c"rsmi_init", c"rsmi_num_monitor_devices"))
         }
     };
+    let rocm =
+        look(&[c"libamdhip64.so.7", c"libamdhip64.so.6", c"libamdhip64.so"], c"hipInit", c"hipGetDeviceCount", &rocprofiler);
+    // Opened already, so that this finds the same one.
+    let rocm_memory = rocm.profiler.is_ok().then(|| open(&rocprofiler).is_ok_and(tells_of_memory));
     Devices {
         cuda: look(&[c"libcuda.so.1"], c"cuInit", c"cuDeviceGetCount", &[c"libcupti.so.13", c"libcupti.so.12", c"libcupti.so"]),
-        rocm: look(
-            &[c"libamdhip64.so.7", c"libamdhip64.so.6", c"libamdhip64.so"],
-            c"hipInit",
-            c"hipGetDeviceCount",
-            &rocprofiler,
-        ),
+        rocm,
+        rocm_memory,
         // Its first function takes nothing, and does not look at what it is given.
         nvml: open(&[c"libnvidia-ml.so.1"]).and_then(|nvml| counted(nvml, c"nvmlInit_v2", c"nvmlDeviceGetCount_v2")),
         rocm_smi,
@@ -107,6 +117,20 @@ fn rocm_files(variable: &str, in_folder: &[String], by_name: &[String]) -> Vec<C
     let rocm = env::var_os("ROCM_PATH").map_or_else(|| PathBuf::from("/opt/rocm"), PathBuf::from);
     let installed = in_folder.iter().map(|name| rocm.join("lib").join(name));
     installed.chain(by_name.iter().map(PathBuf::from)).filter_map(file).collect()
+}
+
+/// Whether rocprofiler has the service of memory, under the number that it has in the versions that are read.
+fn tells_of_memory(library: *mut c_void) -> bool {
+    const MEMORY: c_int = 16;
+    let Ok(ask) = find(library, c"rocprofiler_query_buffer_tracing_kind_name") else { return false };
+    // SAFETY: the library declares it so, and it may be called at any time.
+    let ask = unsafe { std::mem::transmute::<*mut c_void, extern "C" fn(c_int, *mut *const c_char, *mut u64) -> c_int>(ask) };
+    let (mut name, mut length): (*const c_char, u64) = (std::ptr::null(), 0);
+    if ask(MEMORY, &raw mut name, &raw mut length) != 0 || name.is_null() {
+        return false;
+    }
+    // SAFETY: a text of the library's, which ends in a zero byte.
+    unsafe { CStr::from_ptr(name) == c"MEMORY_ALLOCATION" }
 }
 
 /// Those among the kernel's cards that are AMD's.
@@ -205,5 +229,9 @@ mod tests {
     fn a_plugin_of_pjrt_is_told_from_what_is_none() {
         assert!(pjrt_plugin(OsStr::new("/no/such/plugin.so")).unwrap_err().contains("/no/such/plugin.so"));
         assert_eq!(pjrt_plugin(OsStr::new("libc.so.6")), Err("it has no GetPjrtApi".to_owned()));
+    }
+    #[test]
+    fn a_library_that_names_no_services_tells_of_no_memory() {
+        assert!(!tells_of_memory(open(&[c"libc.so.6"]).unwrap()));
     }
 }

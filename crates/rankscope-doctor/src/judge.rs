@@ -125,6 +125,9 @@ fn device(seen: &Examination, topic: DoctorTopic) -> DoctorFinding {
 
 /// rocprofiler is there, which is to be configured before HIP is up: by the program that records itself, or by a tool that ROCm loads.
 fn rocm(seen: &Examination, mut says: String) -> DoctorFinding {
+    if seen.devices.as_ref().is_ok_and(|devices| devices.rocm_memory == Some(false)) {
+        says += " This version of it does not tell of memory that is allocated.";
+    }
     if let Some(tools) = seen.variables.get("ROCP_TOOL_LIBRARIES") {
         says += &format!(" ROCP_TOOL_LIBRARIES names {tools}.");
     }
@@ -431,6 +434,17 @@ mod tests {
         let without = of(None, None);
         assert!(without.standing == Ready && without.says.ends_with("does not lie beside this program."), "{without:?}");
         assert!(without.remedy.unwrap().contains("cargo build --release -p rankscope-rocprofiler"));
+    }
+
+    #[test]
+    fn a_rocprofiler_that_tells_of_no_memory_is_said_to() {
+        let of = |rocm_memory| {
+            let rocm = Device { devices: Ok(8), profiler: Ok(()) };
+            let devices = Ok(Devices { rocm, rocm_memory, ..Devices::default() });
+            told(&Examination { devices, ..Examination::default() }, DoctorTopic::Rocm).says
+        };
+        let says = "does not tell of memory that is allocated.";
+        assert_eq!([None, Some(true), Some(false)].map(|tells| of(tells).contains(says)), [false, false, true]);
     }
 
     #[test]

@@ -9,7 +9,10 @@ mod record;
 mod status;
 
 pub use record::layouts;
-pub(crate) use record::{Agent, AgentUuid, Copy, Dispatch, HipCall, HipCallAfterAncestor, HipStream, RecordStart};
+pub(crate) use record::{
+    Agent, AgentUuid, Allocation, AllocationAfterAncestor, Copy, Dispatch, HipCall, HipCallAfterAncestor, HipStream,
+    RecordStart, Scratch, ScratchAfterAncestor,
+};
 pub use status::Status;
 
 /// A context, a buffer, an agent, a thread.
@@ -17,6 +20,9 @@ pub(crate) type Handle = u64;
 
 /// The category of records that are read.
 pub(crate) const TRACING: u32 = 1;
+
+/// An agent that is a host.
+pub(crate) const CPU: u32 = 1;
 
 /// An agent that is a GPU.
 pub(crate) const GPU: u32 = 2;
@@ -38,13 +44,27 @@ pub(crate) enum Kind {
     HipCall = 5,
     Copy = 10,
     Dispatch = 11,
+    Scratch = 12,
+    Memory = 16,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 3] = [Self::Dispatch, Self::Copy, Self::HipCall];
+    const ALL: [Self; 5] = [Self::Dispatch, Self::Copy, Self::HipCall, Self::Scratch, Self::Memory];
+
+    /// Those whose records bring what they belong to.
+    pub(crate) const TIED: [Self; 3] = [Self::Dispatch, Self::Copy, Self::HipCall];
 
     pub(crate) fn of(number: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| *kind as u32 == number)
+    }
+
+    /// What the library calls the service, where versions before 1.0 had another one under its number.
+    pub(crate) fn name(self) -> Option<&'static str> {
+        match self {
+            Self::HipCall | Self::Copy | Self::Dispatch => None,
+            Self::Scratch => Some("SCRATCH_MEMORY"),
+            Self::Memory => Some("MEMORY_ALLOCATION"),
+        }
     }
 }
 

@@ -4,14 +4,14 @@
 //! and what the process calls them only HIP knows.
 #![expect(unsafe_code, reason = "descriptions are read where rocprofiler keeps them")]
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{c_char, c_int, c_void};
 
 use rankscope_devices::text;
 use rankscope_record::recording::json::quoted;
 use rankscope_record::set_metadata;
 
-use crate::abi::{Agent, AgentUuid, GPU};
+use crate::abi::{Agent, AgentUuid, CPU, GPU};
 
 /// How much of a description is asked for, in whole words: all that is read of it, and what versions have that know no UUIDs, which answer
 /// to no more.
@@ -26,6 +26,7 @@ pub(crate) struct Gpus {
     /// Agents of any sort.
     pub(crate) agents: usize,
     by_agent: HashMap<u64, Gpu>,
+    hosts: HashSet<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +43,11 @@ impl Gpus {
     /// The number of the GPU that this agent is.
     pub(crate) fn number(&self, agent: u64) -> Option<u32> {
         self.by_agent.get(&agent).map(|gpu| gpu.number)
+    }
+
+    /// Whether this agent is the host's.
+    pub(crate) fn is_host(&self, agent: u64) -> bool {
+        self.hosts.contains(&agent)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -89,6 +95,7 @@ impl Gpus {
         let agent = unsafe { std::slice::from_raw_parts(agent, bytes) };
         let uuid = AgentUuid::read(agent).and_then(|AgentUuid { unique }| uuid(unique));
         let agent = Agent::read(agent);
+        self.hosts.extend(agent.filter(|agent| agent.sort == CPU).map(|agent| agent.id));
         let Some(Agent { id, location, domain, product_name, number, .. }) = agent.filter(|agent| agent.sort == GPU) else {
             return;
         };
@@ -138,6 +145,7 @@ mod tests {
     fn gpus_have_their_numbers_and_others_have_none() {
         let gpus = told(&[agent(1, 5, 0), agent(GPU, 6, 0), agent(GPU, 9, 1), agent(GPU, 10, -1)]);
         assert_eq!([5, 6, 9, 10].map(|id| gpus.number(id)), [None, Some(0), Some(1), None]);
+        assert_eq!([5, 6, 11].map(|id| gpus.is_host(id)), [true, false, false]);
         assert_eq!((gpus.agents, gpus.is_empty(), told(&[agent(1, 5, 0)]).is_empty()), (4, false, true));
         assert_eq!(gpus.by_agent[&6].place, "0001:c3:01.0");
         assert_eq!(gpus.by_agent[&6].uuid.as_deref(), Some("000089abcdef0123"));

@@ -27,6 +27,8 @@ pub struct Counts {
     pub work_without_stream: u64,
     /// Work on agents that are no GPUs, or that nobody knows: copies from host to host.
     pub work_without_device: u64,
+    /// Records of memory and of scratch memory that tell of nothing that is known to happen to them.
+    pub other_memory_operations: u64,
 }
 
 /// Kinds that are told apart; those beyond are counted with those of other categories.

@@ -1,9 +1,10 @@
-//! Records into what the recorder joins: work, calls and ties.
+//! Records into what the recorder joins: work, calls, ties and changes of memory.
 //!
 //! One record is read by itself, in any order; what it belongs to is found out when all are there. A kernel or a copy brings the span that
 //! it was launched in, and its call the range that the program named. Work is on the stream of HIP that its call was about. Where that is not
 //! told it is on its queue: queues are numbered as they come, because a queue's handle is an address in some versions, and copies, which have
-//! none, are on queue 0. Among streams, queues have numbers that no stream has.
+//! none, are on queue 0. Among streams, queues have numbers that no stream has. What the runtime does about scratch memory says no bytes, and is
+//! drawn as overhead beside the work of its queue.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::c_int;
@@ -11,9 +12,14 @@ use std::sync::Arc;
 
 use rankscope_devices::{ApiCalls, CallSort};
 use rankscope_record::Category;
-use rankscope_record::recording::device::{CorrelationKind, DeviceItem, DeviceRecord, ExternalCorrelation};
+use rankscope_record::recording::device::{
+    CorrelationKind, DeviceItem, DeviceMemory, DeviceRecord, ExternalCorrelation, MemoryChange, MemoryKind, MemoryOwner,
+};
 
-use crate::abi::{Copy, Dispatch, HipCall, HipCallAfterAncestor, Kind, RecordStart, TRACING};
+use crate::abi::{
+    Allocation, AllocationAfterAncestor, Copy, Dispatch, HipCall, HipCallAfterAncestor, Kind, RecordStart, Scratch,
+    ScratchAfterAncestor, TRACING,
+};
 use crate::agents::Gpus;
 use crate::counts::{Counts, OTHER_KINDS};
 use crate::packed::Packed;
@@ -83,6 +89,8 @@ impl<L: LookUp> Decoder<L> {
             (_, Kind::Dispatch) => self.dispatch(record),
             (_, Kind::Copy) => self.copy(record),
             (Some(RecordStart { size, .. }), Kind::HipCall) => self.call(size, record),
+            (Some(RecordStart { size, .. }), Kind::Memory) => self.memory(size, record),
+            (Some(RecordStart { size, .. }), Kind::Scratch) => self.scratch(size, record),
         };
         self.counts.short_records += u64::from(read.is_none());
     }
@@ -96,8 +104,7 @@ impl<L: LookUp> Decoder<L> {
         let Dispatch { internal, external, start, end, agent, queue, kernel } = Dispatch::read(record)?;
         let Some(device) = self.gpus.number(agent) else { return self.without_device() };
         let name = self.kernel(kernel);
-        let next = self.queues.keys().filter(|(of, _)| *of == device).count() as u64 + COPIES + 1;
-        let queue = *self.queues.entry((device, queue)).or_insert(next);
+        let queue = self.queue(device, queue);
         let stream = self.stream(internal, queue);
         self.tie(CorrelationKind::Default, external, internal);
         self.keep(Category::KERNEL, name, (start, end), (device, stream), internal);
@@ -115,6 +122,72 @@ impl<L: LookUp> Decoder<L> {
         self.tie(CorrelationKind::Default, external, internal);
         let stream = self.stream(internal, COPIES);
         self.keep(Category::GPU_MEMCPY, name, (start, end), (device, stream), internal);
+        Some(())
+    }
+
+    /// The number of a queue.
+    fn queue(&mut self, device: u32, queue: u64) -> u64 {
+        let next = self.queues.keys().filter(|(of, _)| *of == device).count() as u64 + COPIES + 1;
+        *self.queues.entry((device, queue)).or_insert(next)
+    }
+
+    fn memory(&mut self, size: u64, record: &[u8]) -> Option<()> {
+        const ALLOCATE: i32 = 1;
+        const ALLOCATE_PHYSICAL: i32 = 2;
+        const FREE: i32 = 3;
+        const FREE_PHYSICAL: i32 = 4;
+        let AllocationAfterAncestor { operation, internal, thread, start, end, agent, address, bytes } =
+            if size < ALLOCATION_AFTER_ANCESTOR_BYTES {
+                Allocation::read(record)?.into()
+            } else {
+                AllocationAfterAncestor::read(record)?
+            };
+        // Memory is there when the call returns with it, and free for others from when it is given back.
+        let (change, at) = match operation {
+            ALLOCATE | ALLOCATE_PHYSICAL => (MemoryChange::Allocated, end),
+            FREE | FREE_PHYSICAL => (MemoryChange::Freed, start),
+            _ => {
+                self.counts.other_memory_operations += 1;
+                return Some(());
+            }
+        };
+        let is_host = self.gpus.is_host(agent);
+        let kind = match operation {
+            ALLOCATE_PHYSICAL | FREE_PHYSICAL => MemoryKind::Physical,
+            _ if is_host => MemoryKind::Pinned,
+            _ => MemoryKind::Device,
+        };
+        let owner = if is_host { Some(MemoryOwner::HOST) } else { self.gpus.number(agent).and_then(MemoryOwner::hip) };
+        self.items.push(DeviceItem::Memory(DeviceMemory {
+            at_ns: ns(at),
+            change,
+            kind,
+            owner,
+            address,
+            bytes,
+            pool: None,
+            stream: None,
+            thread: Some(thread),
+            correlation: internal,
+        }));
+        Some(())
+    }
+
+    fn scratch(&mut self, size: u64, record: &[u8]) -> Option<()> {
+        let ScratchAfterAncestor { operation, internal, agent, queue, start, end } = if size < SCRATCH_AFTER_ANCESTOR_BYTES {
+            Scratch::read(record)?.into()
+        } else {
+            ScratchAfterAncestor::read(record)?
+        };
+        let Some(name) = words::scratch(operation) else {
+            self.counts.other_memory_operations += 1;
+            return Some(());
+        };
+        let Some(device) = self.gpus.number(agent) else { return self.without_device() };
+        let (name, queue) = (self.name(name), self.queue(device, queue));
+        // The runtime's own thread does this, for no call's stream.
+        let queue = if self.knows_streams { QUEUES_AMONG_STREAMS + queue } else { queue };
+        self.keep(Category::OVERHEAD, name, (start, end), (device, queue), internal);
         Some(())
     }
 
@@ -164,8 +237,6 @@ impl<L: LookUp> Decoder<L> {
         (device, stream): (u32, u64),
         correlation: u64,
     ) {
-        // A time beyond what the recorder can hold is none.
-        let ns = |stamp: u64| i64::try_from(stamp).unwrap_or(0);
         let (start_ns, end_ns) = (ns(start), ns(end));
         self.items.push(DeviceItem::Record(DeviceRecord {
             kind,
@@ -215,8 +286,29 @@ impl<L: LookUp> Decoder<L> {
     }
 }
 
-/// How long a call's record is, since its correlation has an ancestor.
+/// A time beyond what the recorder can hold is none.
+fn ns(stamp: u64) -> i64 {
+    i64::try_from(stamp).unwrap_or(0)
+}
+
+/// How long a call's record is, since its correlation has an ancestor; and those of memory and of scratch memory.
 const AFTER_ANCESTOR_BYTES: u64 = 64;
+const ALLOCATION_AFTER_ANCESTOR_BYTES: u64 = 88;
+const SCRATCH_AFTER_ANCESTOR_BYTES: u64 = 88;
+
+impl From<Allocation> for AllocationAfterAncestor {
+    fn from(it: Allocation) -> Self {
+        let Allocation { operation, internal, thread, start, end, agent, address, bytes } = it;
+        Self { operation, internal, thread, start, end, agent, address, bytes }
+    }
+}
+
+impl From<Scratch> for ScratchAfterAncestor {
+    fn from(it: Scratch) -> Self {
+        let Scratch { operation, internal, agent, queue, start, end } = it;
+        Self { operation, internal, agent, queue, start, end }
+    }
+}
 
 impl From<HipCall> for HipCallAfterAncestor {
     fn from(call: HipCall) -> Self {

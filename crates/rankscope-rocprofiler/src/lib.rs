@@ -1,5 +1,5 @@
 //! Device work of AMD's GPUs in a program's own recording, through rocprofiler-sdk: kernels and copies, the calls of the HIP runtime that
-//! launched them, and the spans that these were made in.
+//! launched them, the spans that these were made in, and memory that was allocated and freed.
 //!
 //! ```
 //! use rankscope_record::plugins::Registry;
@@ -36,7 +36,7 @@
 //! configured only before the first runtime is up: by the session, if that begins first, or by this crate's other form,
 //! `librankscope_rocprofiler.so`, which ROCm loads where `ROCP_TOOL_LIBRARIES` names it.
 //!
-//! What is not here: counters and samples of the hardware, memory and scratch memory, nodes of graphs (rocprofiler tells which graph was
+//! What is not here: counters and samples of the hardware, sizes of scratch memory, nodes of graphs (rocprofiler tells which graph was
 //! launched, and of no kernel which node it is), demangled names, and versions other than 1.x.
 
 pub mod abi;

@@ -37,6 +37,7 @@ functions! {
             = fn(c_int, c_int, *mut *const c_char, *mut u64);
     }
     known {
+        buffer_kind_name: "rocprofiler_query_buffer_tracing_kind_name" = fn(c_int, *mut *const c_char, *mut u64);
         callback_kind_name: "rocprofiler_query_callback_tracing_kind_name" = fn(c_int, *mut *const c_char, *mut u64);
         at_registration: "rocprofiler_at_intercept_table_registration" = fn(Registered, c_int, *mut c_void);
     }
@@ -137,7 +138,16 @@ impl Library {
     }
 
     /// Records of this kind go into the buffer; with operations, only theirs.
+    ///
+    /// # Errors
+    /// This version has another service under the kind's number, or refuses it.
     pub(crate) fn trace_into(&self, buffer: Handle, context: Handle, kind: Kind, operations: &[c_int]) -> Result<(), Status> {
+        if kind
+            .name()
+            .is_some_and(|name| self.kind_name(self.functions.buffer_kind_name, kind as c_int).as_deref() != Some(name))
+        {
+            return Err(Status::NO_SUCH_KIND);
+        }
         let (first, count) = list(operations);
         // SAFETY: a list of so many numbers.
         Status(unsafe { (self.functions.trace_into)(context, kind as c_int, first, count, buffer) }).done()
@@ -161,18 +171,18 @@ impl Library {
     /// # Errors
     /// It has none of that name under its number, or refuses it.
     pub(crate) fn tell_streams(&self, context: Handle, told: ToldAtOnce) -> Result<(), Status> {
-        let name = self.callback_kind(crate::abi::HIP_STREAM).filter(|name| name.starts_with(crate::abi::HIP_STREAM_NAME));
-        match name {
+        let name = self.kind_name(self.functions.callback_kind_name, crate::abi::HIP_STREAM);
+        match name.filter(|name| name.starts_with(crate::abi::HIP_STREAM_NAME)) {
             Some(_) => self.tell_at_once(context, crate::abi::HIP_STREAM, &[crate::abi::STREAM_SET], told),
             None => Err(Status::NO_SUCH_KIND),
         }
     }
 
-    /// What a service is called that tells at once.
-    fn callback_kind(&self, kind: c_int) -> Option<String> {
+    /// What a service is called.
+    fn kind_name(&self, ask: Option<KindName>, kind: c_int) -> Option<String> {
         let (mut name, mut length) = (ptr::null(), 0);
         // SAFETY: the library puts the address of a text of its own there, which ends in a zero byte.
-        let status = unsafe { self.functions.callback_kind_name?(kind, &raw mut name, &raw mut length) };
+        let status = unsafe { ask?(kind, &raw mut name, &raw mut length) };
         // SAFETY: see above.
         if status == 0 { unsafe { text(name) } } else { None }
     }
@@ -218,6 +228,7 @@ impl Library {
     }
 }
 
+type KindName = unsafe extern "C" fn(c_int, *mut *const c_char, *mut u64) -> c_int;
 type AtRegistration = unsafe extern "C" fn(Registered, c_int, *mut c_void) -> c_int;
 
 /// More than a runtime has.

@@ -60,6 +60,8 @@ fn say_what_is_there(hub: &Hub) {
         ("calls", hub.tool.calls_status),
         ("spans of work", hub.tool.ties_status),
         ("streams of HIP", hub.streams_status()),
+        ("memory", hub.tool.memory_status),
+        ("scratch memory", hub.tool.scratch_status),
     ];
     let refused = services.iter().filter(|(_, status)| *status != 0);
     let refused: Vec<String> = refused.map(|(what, status)| format!("{what}: {}", Status(*status))).collect();

@@ -53,6 +53,8 @@ pub(crate) struct Tool {
     pub(crate) calls_status: c_int,
     pub(crate) ties_status: c_int,
     pub(crate) streams_status: c_int,
+    pub(crate) memory_status: c_int,
+    pub(crate) scratch_status: c_int,
     /// Whether it knows which runtimes are up.
     pub(crate) tells_of_runtimes: c_int,
     pub(crate) receive: unsafe extern "C" fn(*const Receivers),
@@ -116,6 +118,8 @@ struct Asked {
     calls: Option<Status>,
     ties: Option<Status>,
     streams: Option<Status>,
+    memory: Option<Status>,
+    scratch: Option<Status>,
     /// One that does not tell has nobody know that it came too late.
     tells_of_runtimes: bool,
 }
@@ -139,7 +143,9 @@ fn ask_for_work(library: &Library, which: ApiCalls, asked: &mut Asked) -> Result
     trace(Kind::Dispatch, &[]).map_err(|status| (c"rocprofiler_configure_buffer_tracing_service", status))?;
     asked.copies = trace(Kind::Copy, &[]).err();
     asked.calls = trace(Kind::HipCall, &recorded(library, which)).err();
-    asked.ties = library.ask_for_external(asked.work, &Kind::ALL.map(|kind| kind as c_int), asked_for).err();
+    asked.memory = trace(Kind::Memory, &[]).err();
+    asked.scratch = trace(Kind::Scratch, &[]).err();
+    asked.ties = library.ask_for_external(asked.work, &Kind::TIED.map(|kind| kind as c_int), asked_for).err();
     asked.streams = library.tell_streams(asked.work, streams::told).err();
     asked.tells_of_runtimes = library.at_registration(registered);
     library.start(names).map_err(|status| (c"rocprofiler_start_context", status))
@@ -168,6 +174,8 @@ impl Tool {
             calls_status: number(asked.calls),
             ties_status: number(asked.ties),
             streams_status: number(asked.streams),
+            memory_status: number(asked.memory),
+            scratch_status: number(asked.scratch),
             tells_of_runtimes: asked.tells_of_runtimes.into(),
             receive,
             start,

@@ -20,3 +20,13 @@ pub(crate) fn peer_copy(from_device: u32, to_device: u32) -> String {
 pub(crate) fn kernel(symbol: &str) -> &str {
     symbol.strip_suffix(".kd").unwrap_or(symbol)
 }
+
+/// What the runtime does about scratch memory, by rocprofiler's number.
+pub(crate) fn scratch(operation: i32) -> Option<&'static str> {
+    match operation {
+        1 => Some("Scratch memory allocation"),
+        2 => Some("Scratch memory free"),
+        3 => Some("Scratch memory reclaim"),
+        _ => None,
+    }
+}

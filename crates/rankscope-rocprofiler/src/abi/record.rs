@@ -22,6 +22,22 @@ records! {
     /// The same since it has one: longer by a word in the middle, so that the length says which it is.
     HipCallAfterAncestor { operation: i32 = 12, internal: u64 = 16, external: u64 = 24, start: u64 = 40, end: u64 = 48, thread: u64 = 56 }
 
+    /// Memory that was allocated or freed, whose correlation had no ancestor yet. A free says neither agent nor size.
+    Allocation {
+        operation: i32 = 12, internal: u64 = 16, thread: u64 = 32, start: u64 = 40, end: u64 = 48, agent: u64 = 56, address: u64 = 64,
+        bytes: u64 = 72,
+    }
+    /// The same since it has one.
+    AllocationAfterAncestor {
+        operation: i32 = 12, internal: u64 = 16, thread: u64 = 40, start: u64 = 48, end: u64 = 56, agent: u64 = 64, address: u64 = 72,
+        bytes: u64 = 80,
+    }
+
+    /// Scratch memory of a queue, which says no size; its correlation had no ancestor yet.
+    Scratch { operation: i32 = 12, internal: u64 = 16, agent: u64 = 32, queue: u64 = 40, start: u64 = 56, end: u64 = 64 }
+    /// The same since it has one.
+    ScratchAfterAncestor { operation: i32 = 12, internal: u64 = 16, agent: u64 = 40, queue: u64 = 48, start: u64 = 64, end: u64 = 72 }
+
     /// An agent: where it is, and the how many-th of its type.
     Agent {
         size: u64 = 0, id: u64 = 8, sort: u32 = 16, location: u32 = 108, domain: u32 = 112, product_name: u64 = 264, number: i32 = 288,

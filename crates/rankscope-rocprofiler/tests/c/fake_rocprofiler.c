@@ -1,7 +1,8 @@
 /* A library that stands for rocprofiler-sdk. FAKE_ROCPROFILER says which: "0.6" and "2.0" are other versions, "no-gpu" has a CPU alone,
  * "locked" was configured before, "deaf" says that it was configured and asks nobody, "refuses" records no kernels, "poor" records kernels
  * and nothing else, "silent" starts no context, "elsewhen" has a clock of its own, "no-time" shows none, "wall" stamps with the wall clock,
- * "short-agent" describes agents in fewer words, "streams" tells streams of HIP, "renumbered" has another service under the number of that. Anything else works, and does what fake_play() is told, line by line. Compiled with
+ * "short-agent" describes agents in fewer words, "streams" tells streams of HIP, "renumbered" has other services under the numbers of that
+ * and of memory, "no-memory" has none of memory. Anything else works, and does what fake_play() is told, line by line. Compiled with
  * -DINCOMPLETE it lacks a function. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -15,8 +16,8 @@
 #include <unistd.h>
 
 enum { OK = 0, NOT_FOUND = 2, LOCKED = 16, NOT_IMPLEMENTED = 17, INVALID = 19, FINALIZED = 21 };
-enum { HIP = 5, COPY = 10, KERNEL = 11, CODE_OBJECT = 10, HIP_STREAM = 20 };
-enum { KINDS = 16, OPERATIONS = 16, RECORDS_MAX = 65536 };
+enum { HIP = 5, COPY = 10, KERNEL = 11, SCRATCH = 12, MEMORY = 16, CODE_OBJECT = 10, HIP_STREAM = 20 };
+enum { KINDS = 32, OPERATIONS = 16, RECORDS_MAX = 65536 };
 
 typedef struct {
     uint64_t handle;
@@ -51,6 +52,29 @@ typedef struct {
 #endif
     uint64_t start, end, thread;
 } hip_record;
+
+typedef struct {
+    uint64_t size;
+    uint32_t kind;
+    int operation;
+    uint64_t internal, external;
+#ifndef WITHOUT_ANCESTOR
+    uint64_t ancestor;
+#endif
+    uint64_t thread, start, end, agent, address, bytes;
+} memory_record;
+
+typedef struct {
+    uint64_t size;
+    uint32_t kind;
+    int operation;
+    uint64_t internal, external;
+#ifndef WITHOUT_ANCESTOR
+    uint64_t ancestor;
+#endif
+    uint64_t agent, queue, thread, start, end;
+    uint32_t flags;
+} scratch_record;
 
 typedef struct {
     uint64_t size;
@@ -216,6 +240,8 @@ int rocprofiler_create_buffer(id context, size_t bytes, size_t watermark, int po
 int rocprofiler_configure_buffer_tracing_service(id context, int kind, const int *operations, size_t count, id buffer) {
     if (status_now != -1)
         return LOCKED;
+    if (is("no-memory") && (kind == MEMORY || kind == SCRATCH))
+        return 4;
     if ((is("refuses") && kind == KERNEL) || (is("poor") && kind != KERNEL))
         return NOT_IMPLEMENTED;
     if (buffers[buffer.handle - 1].context != context.handle)
@@ -243,6 +269,14 @@ int rocprofiler_configure_callback_tracing_service(id context, int kind, const i
     symbols[symbols_count].context = context.handle;
     symbols[symbols_count++].told = t;
     return OK;
+}
+
+int rocprofiler_query_buffer_tracing_kind_name(int kind, const char **name, uint64_t *length) {
+    *name = is("no-memory") ? NULL : kind == SCRATCH ? "SCRATCH_MEMORY" : kind == MEMORY ? "MEMORY_ALLOCATION" : NULL;
+    if (is("renumbered"))
+        *name = kind == SCRATCH ? "PAGE_MIGRATION" : kind == MEMORY ? "OMPT" : NULL;
+    *length = *name ? strlen(*name) : 0;
+    return *name ? OK : 4;
 }
 
 #ifndef WITHOUT_ANCESTOR

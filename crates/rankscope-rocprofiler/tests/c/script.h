@@ -107,6 +107,20 @@ static void line(char *text) {
                                   .external = external(buffers[b].context, COPY, (int)N(4), N(1)), .start = at(word[2]),
                                   .end = at(word[3]), .from_agent = 1001 + N(5), .to_agent = 1001 + N(6), .bytes = 64};
             put(b, 1, COPY, &record, sizeof record);
+        } else if (!strcmp(what, "memory") && buffers[b].kinds[MEMORY]) {
+            /* operation call start end gpu address bytes [length]; the CPU is -1, and nobody is none */
+            memory_record record = {.size = sizeof record, .kind = MEMORY, .operation = (int)N(1), .internal = N(2), .start = at(word[3]),
+                                    .end = at(word[4]), .thread = (uint64_t)gettid(),
+                                    .agent = strcmp(word[5], "none") ? (uint64_t)atoll(word[5]) + 1001 : 0,
+                                    .address = strtoull(word[6], NULL, 0), .bytes = strtoull(word[7], NULL, 0)};
+            record.size = word[8][0] ? N(8) : sizeof record;
+            put(b, 1, MEMORY, &record, record.size);
+        } else if (!strcmp(what, "scratch") && buffers[b].kinds[SCRATCH]) {
+            /* operation call start end gpu queue */
+            scratch_record record = {.size = sizeof record, .kind = SCRATCH, .operation = (int)N(1), .internal = N(2),
+                                     .start = at(word[3]), .end = at(word[4]), .thread = (uint64_t)gettid(),
+                                     .agent = (uint64_t)atoll(word[5]) + 1001, .queue = 0x7f0000000000u + (uint64_t)atoll(word[6])};
+            put(b, 1, SCRATCH, &record, sizeof record);
         } else if (!strcmp(what, "raw")) {
             uint64_t record[64] = {N(3), N(2)};
             put(b, (uint32_t)N(1), (uint32_t)N(2), record, N(3) < 16 ? 16 : N(3));

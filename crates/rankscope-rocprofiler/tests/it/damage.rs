@@ -28,8 +28,8 @@ kernel 3 1000 none 0 7 1
 kernel 4 -90000000000 -80000000000 0 7 1
 kernel 5 90000000000 90000000001 0 7 1
 kernel 6 1000 2000 9 7 1
-raw 1 12 96
-raw 1 12 96
+raw 1 13 96
+raw 1 13 96
 raw 1 99 16
 raw 1 11 16
 raw 1 10 0
@@ -44,7 +44,7 @@ until 100000
     let counts = played.counts();
     let dropped = &counts["join"]["dropped"];
     assert_eq!((&dropped["zero_timestamp"], &dropped["out_of_window"]), (&2.into(), &2.into()));
-    assert_eq!(counts["unknown_kinds"], serde_json::json!({"0": 1, "12": 2, "99": 1}));
+    assert_eq!(counts["unknown_kinds"], serde_json::json!({"0": 1, "13": 2, "99": 1}));
     assert_eq!((&counts["short_records"], &counts["dropped_records"]), (&2.into(), &5.into()));
     assert_eq!((&counts["records"], &counts["work_without_device"]), (&12.into(), &1.into()));
 }

@@ -8,6 +8,7 @@
 mod absences;
 mod damage;
 mod layouts;
+mod memory;
 mod part;
 mod reported;
 mod sessions;

@@ -192,6 +192,39 @@ fn integer(trace: &Trace, span: SpanId, key: &str) -> Option<i64> {
     }
 }
 
+/// Each change of memory in words, in order of time: whose, bytes, where, what kind, what is in use, and what it belongs to.
+pub(crate) fn memory(trace: &Trace) -> Vec<String> {
+    let mut marks: Vec<_> =
+        trace.instants.iter().enumerate().filter(|(_, mark)| trace.strings.text(mark.name) == "[memory]").collect();
+    marks.sort_by_key(|(_, mark)| mark.time_ns);
+    let value = |at: usize, key: &str| {
+        let mut row = trace.instant_args.row(at);
+        row.find(|(known, _)| trace.strings.text(*known) == key).map(|(_, value)| value)
+    };
+    let number = |at, key: &str| match value(at, key) {
+        Some(ArgValue::I64(number)) => Some(number),
+        _ => None,
+    };
+    let one = |at: usize| {
+        let kind = match value(at, "Memory Kind") {
+            Some(ArgValue::Text(text)) => trace.strings.text(text),
+            other => panic!("{other:?}"),
+        };
+        let of = |key: &str| number(at, key).unwrap();
+        let mut text = format!("{}:{} {:+} @{:#x} {kind}", of("Device Type"), of("Device Id"), of("Bytes"), of("Addr"));
+        if let (Some(allocated), Some(reserved)) = (number(at, "Total Allocated"), number(at, "Total Reserved")) {
+            text += &format!(" {allocated}/{reserved}");
+        }
+        for key in ["stream", "correlation"] {
+            if let Some(number) = number(at, key) {
+                text += &format!(" {key} {number}");
+            }
+        }
+        text
+    };
+    marks.into_iter().map(|(at, _)| one(at)).collect()
+}
+
 /// The spans called `name`, in order of their start.
 pub(crate) fn named(trace: &Trace, name: &str) -> Vec<SpanId> {
     let mut spans: Vec<SpanId> = trace.spans.ids().filter(|span| trace.name(*span) == name).collect();
