@@ -10,7 +10,7 @@ mod status;
 
 pub use record::layouts;
 pub(crate) use record::{
-    Agent, AgentUuid, Allocation, AllocationAfterAncestor, Copy, Dispatch, HipCall, HipCallAfterAncestor, HipStream,
+    Agent, AgentUuid, Allocation, AllocationAfterAncestor, Copy, Dispatch, GraphCall, HipCall, HipCallAfterAncestor, HipStream,
     RecordStart, Scratch, ScratchAfterAncestor,
 };
 pub use status::Status;
@@ -46,10 +46,11 @@ pub(crate) enum Kind {
     Dispatch = 11,
     Scratch = 12,
     Memory = 16,
+    GraphCall = 21,
 }
 
 impl Kind {
-    const ALL: [Self; 5] = [Self::Dispatch, Self::Copy, Self::HipCall, Self::Scratch, Self::Memory];
+    const ALL: [Self; 6] = [Self::Dispatch, Self::Copy, Self::HipCall, Self::Scratch, Self::Memory, Self::GraphCall];
 
     /// Those whose records bring what they belong to.
     pub(crate) const TIED: [Self; 3] = [Self::Dispatch, Self::Copy, Self::HipCall];
@@ -64,6 +65,8 @@ impl Kind {
             Self::HipCall | Self::Copy | Self::Dispatch => None,
             Self::Scratch => Some("SCRATCH_MEMORY"),
             Self::Memory => Some("MEMORY_ALLOCATION"),
+            // Calls with their arguments, of which only launches of graphs are asked for.
+            Self::GraphCall => Some("HIP_RUNTIME_API_EXT"),
         }
     }
 }

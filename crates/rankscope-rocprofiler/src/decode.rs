@@ -13,11 +13,12 @@ use std::sync::Arc;
 use rankscope_devices::{ApiCalls, CallSort};
 use rankscope_record::Category;
 use rankscope_record::recording::device::{
-    CorrelationKind, DeviceItem, DeviceMemory, DeviceRecord, ExternalCorrelation, MemoryChange, MemoryKind, MemoryOwner,
+    CorrelationKind, DeviceItem, DeviceMemory, DeviceRecord, ExternalCorrelation, GraphLaunch, MemoryChange, MemoryKind,
+    MemoryOwner,
 };
 
 use crate::abi::{
-    Allocation, AllocationAfterAncestor, Copy, Dispatch, HipCall, HipCallAfterAncestor, Kind, RecordStart, Scratch,
+    Allocation, AllocationAfterAncestor, Copy, Dispatch, GraphCall, HipCall, HipCallAfterAncestor, Kind, RecordStart, Scratch,
     ScratchAfterAncestor, TRACING,
 };
 use crate::agents::Gpus;
@@ -51,6 +52,7 @@ pub(crate) struct Decoder<L> {
     kernels: HashMap<u64, Arc<str>>,
     calls: HashMap<c_int, (Arc<str>, CallSort)>,
     queues: HashMap<(u32, u64), u64>,
+    graphs: HashMap<u64, u64>,
     /// Whether streams are told.
     knows_streams: bool,
     last_tie: Option<ExternalCorrelation>,
@@ -68,6 +70,7 @@ impl<L: LookUp> Decoder<L> {
             kernels: HashMap::new(),
             calls: HashMap::new(),
             queues: HashMap::new(),
+            graphs: HashMap::new(),
             knows_streams,
             last_tie: None,
             counts: Counts::default(),
@@ -91,6 +94,7 @@ impl<L: LookUp> Decoder<L> {
             (Some(RecordStart { size, .. }), Kind::HipCall) => self.call(size, record),
             (Some(RecordStart { size, .. }), Kind::Memory) => self.memory(size, record),
             (Some(RecordStart { size, .. }), Kind::Scratch) => self.scratch(size, record),
+            (_, Kind::GraphCall) => self.graph_call(record),
         };
         self.counts.short_records += u64::from(read.is_none());
     }
@@ -170,6 +174,17 @@ impl<L: LookUp> Decoder<L> {
             thread: Some(thread),
             correlation: internal,
         }));
+        Some(())
+    }
+
+    /// Graphs are numbered as they come, because what tells them apart is an address.
+    fn graph_call(&mut self, record: &[u8]) -> Option<()> {
+        let GraphCall { internal, graph } = GraphCall::read(record)?;
+        if graph != 0 {
+            let next = self.graphs.len() as u64 + 1;
+            let graph = *self.graphs.entry(graph).or_insert(next);
+            self.items.push(DeviceItem::Graph(GraphLaunch { correlation: internal, graph }));
+        }
         Some(())
     }
 

@@ -74,7 +74,7 @@ extern "C" fn external(kind: c_int) -> u64 {
             let current = match u32::try_from(kind).ok().and_then(Kind::of) {
                 Some(Kind::HipCall) => current_annotation(),
                 Some(Kind::Copy | Kind::Dispatch) => current_correlation(),
-                Some(Kind::Memory | Kind::Scratch) | None => None,
+                Some(Kind::Memory | Kind::Scratch | Kind::GraphCall) | None => None,
             };
             id = current.unwrap_or(0);
         }

@@ -62,6 +62,7 @@ fn say_what_is_there(hub: &Hub) {
         ("streams of HIP", hub.streams_status()),
         ("memory", hub.tool.memory_status),
         ("scratch memory", hub.tool.scratch_status),
+        ("graphs", hub.tool.graphs_status),
     ];
     let refused = services.iter().filter(|(_, status)| *status != 0);
     let refused: Vec<String> = refused.map(|(what, status)| format!("{what}: {}", Status(*status))).collect();

@@ -55,6 +55,7 @@ pub(crate) struct Tool {
     pub(crate) streams_status: c_int,
     pub(crate) memory_status: c_int,
     pub(crate) scratch_status: c_int,
+    pub(crate) graphs_status: c_int,
     /// Whether it knows which runtimes are up.
     pub(crate) tells_of_runtimes: c_int,
     pub(crate) receive: unsafe extern "C" fn(*const Receivers),
@@ -120,6 +121,7 @@ struct Asked {
     streams: Option<Status>,
     memory: Option<Status>,
     scratch: Option<Status>,
+    graphs: Option<Status>,
     /// One that does not tell has nobody know that it came too late.
     tells_of_runtimes: bool,
 }
@@ -145,6 +147,11 @@ fn ask_for_work(library: &Library, which: ApiCalls, asked: &mut Asked) -> Result
     asked.calls = trace(Kind::HipCall, &recorded(library, which)).err();
     asked.memory = trace(Kind::Memory, &[]).err();
     asked.scratch = trace(Kind::Scratch, &[]).err();
+    asked.graphs = match &graph_launches(library)[..] {
+        // An empty list would mean all calls.
+        [] => Some(Status::NO_SUCH_KIND),
+        calls => trace(Kind::GraphCall, calls).err(),
+    };
     asked.ties = library.ask_for_external(asked.work, &Kind::TIED.map(|kind| kind as c_int), asked_for).err();
     asked.streams = library.tell_streams(asked.work, streams::told).err();
     asked.tells_of_runtimes = library.at_registration(registered);
@@ -162,6 +169,13 @@ fn recorded(library: &Library, which: ApiCalls) -> Vec<c_int> {
     calls
 }
 
+/// The calls that launch graphs.
+fn graph_launches(library: &Library) -> Vec<c_int> {
+    let mut calls = library.hip_calls();
+    calls.retain(|operation| library.hip_call(*operation).is_some_and(|name| name.starts_with("hipGraphLaunch")));
+    calls
+}
+
 impl Tool {
     fn of(asked: &Asked) -> Self {
         let number = |status: Option<Status>| status.map_or(0, |status| status.0);
@@ -176,6 +190,7 @@ impl Tool {
             streams_status: number(asked.streams),
             memory_status: number(asked.memory),
             scratch_status: number(asked.scratch),
+            graphs_status: number(asked.graphs),
             tells_of_runtimes: asked.tells_of_runtimes.into(),
             receive,
             start,

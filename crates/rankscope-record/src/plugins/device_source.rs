@@ -6,8 +6,8 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rankscope_recording::device::{
-    DEVICE_MEMORY, DEVICE_RECORD, DEVICE_TIES, DeviceItem, DeviceMemory, DeviceRecord, DeviceTally, ExternalCorrelation,
-    SourceId, TIES_MAX, memory_list, record_list, ties_list,
+    DEVICE_GRAPHS, DEVICE_MEMORY, DEVICE_RECORD, DEVICE_TIES, DeviceItem, DeviceMemory, DeviceRecord, DeviceTally,
+    ExternalCorrelation, GraphLaunch, SourceId, TIES_MAX, graphs_list, memory_list, record_list, ties_list,
 };
 use rankscope_recording::{Category, ClockId, Cut, Kind};
 
@@ -61,15 +61,17 @@ impl DeviceSource {
     /// Records what the library told, in whatever order it comes; on any thread, and as long as the session runs. Kinds that no session
     /// wants are left out.
     pub fn hand_over(&self, items: &[DeviceItem]) {
-        let mut ties = Vec::new();
+        let (mut ties, mut graphs) = (Vec::new(), Vec::new());
         for item in items {
             match item {
                 DeviceItem::Record(record) => self.record(record),
                 DeviceItem::Tie(tie) => ties.push(*tie),
                 DeviceItem::Memory(memory) => self.memory(memory),
+                DeviceItem::Graph(launch) => graphs.push(*launch),
             }
         }
         ties.chunks(TIES_MAX).for_each(|ties| self.ties(ties));
+        graphs.chunks(TIES_MAX).for_each(|launches| self.graphs(launches));
     }
 
     fn record(&self, record: &DeviceRecord) {
@@ -86,6 +88,15 @@ impl DeviceSource {
         static TIES: Site = Site::key(DEVICE_TIES);
         let Some(epoch) = state::epoch_if_on(u32::MAX) else { return };
         let (name, list) = (TIES.id(), ties_list(self.id, ties));
+        lane::with(|lane| {
+            lane.event(epoch, Sort::Instant, (Kind::Instant, name.0), &[], &[(name, Value::I64s(&list))]);
+        });
+    }
+
+    fn graphs(&self, launches: &[GraphLaunch]) {
+        static GRAPHS: Site = Site::key(DEVICE_GRAPHS);
+        let Some(epoch) = state::epoch_if_on(u32::MAX) else { return };
+        let (name, list) = (GRAPHS.id(), graphs_list(self.id, launches));
         lane::with(|lane| {
             lane.event(epoch, Sort::Instant, (Kind::Instant, name.0), &[], &[(name, Value::I64s(&list))]);
         });

@@ -4,11 +4,12 @@
 //! clock, start and end on that clock, device, stream, the library's number, and the graph and the node where there is one. An instant
 //! called [`DEVICE_TIES`] has a list under the same key: the source, and three numbers for each tie. One called [`DEVICE_MEMORY`] has a list under
 //! the same key, too: the source, its clock, when, whether it was allocated, the kind of memory, address, bytes, the number of the call, which
-//! of the following there are (a sum of bits), and these: the owner's type and index, pool and its size, stream, thread. Numbers of calls mean
-//! something within one source only.
+//! of the following there are (a sum of bits), and these: the owner's type and index, pool and its size, stream, thread. One called
+//! [`DEVICE_GRAPHS`] has the source, and two numbers for each call that launched a graph. Numbers of calls mean something within one source
+//! only.
 
 use super::memory::{DeviceMemory, MemoryChange, MemoryKind, MemoryOwner, MemoryPool};
-use super::record::{CorrelationKind, DeviceRecord, ExternalCorrelation, GraphNode};
+use super::record::{CorrelationKind, DeviceRecord, ExternalCorrelation, GraphLaunch, GraphNode};
 use crate::event::ClockId;
 
 /// What an instant is called that has a record.
@@ -17,10 +18,13 @@ pub const DEVICE_RECORD: &str = "device_record";
 /// What an instant is called that has ties, and the key of their list.
 pub const DEVICE_TIES: &str = "device_ties";
 
+/// What an instant is called that has launches of graphs, and the key of their list.
+pub const DEVICE_GRAPHS: &str = "device_graphs";
+
 /// What an instant is called that has a change of memory, and the key of its list.
 pub const DEVICE_MEMORY: &str = "device_memory";
 
-/// Ties that one list has at most.
+/// Ties, or launches of graphs, that one list has at most.
 pub const TIES_MAX: usize = 256;
 
 /// Who handed something over.
@@ -46,6 +50,22 @@ pub fn ties_list(source: SourceId, ties: &[ExternalCorrelation]) -> Vec<i64> {
         [kind, tie.external_id.cast_signed(), tie.correlation.cast_signed()]
     };
     std::iter::once(source.0.into()).chain(ties.iter().flat_map(three)).collect()
+}
+
+/// `launches` of `source` as the list that is recorded.
+pub fn graphs_list(source: SourceId, launches: &[GraphLaunch]) -> Vec<i64> {
+    let two = |launch: &GraphLaunch| [launch.correlation.cast_signed(), launch.graph.cast_signed()];
+    std::iter::once(source.0.into()).chain(launches.iter().flat_map(two)).collect()
+}
+
+/// The launches that such a list has; none where it is another list.
+pub(super) fn graphs_of(mut list: impl Iterator<Item = i64>) -> Option<(SourceId, Vec<GraphLaunch>)> {
+    let source = SourceId(u32::try_from(list.next()?).ok()?);
+    let mut launches = Vec::new();
+    while let Some(correlation) = list.next() {
+        launches.push(GraphLaunch { correlation: correlation.cast_unsigned(), graph: list.next()?.cast_unsigned() });
+    }
+    Some((source, launches))
 }
 
 /// What of memory is not always told, by its bit.
@@ -159,6 +179,14 @@ mod tests {
             let shorter = record_of(list[..list.len() - 1].iter().copied(), || record(None));
             assert_eq!(shorter, None, "a list that was cut");
         }
+    }
+
+    #[test]
+    fn launches_of_graphs_survive_being_lists() {
+        let launches = [(7, u64::MAX), (u64::MAX, 0)].map(|(correlation, graph)| GraphLaunch { correlation, graph });
+        let list = graphs_list(SOURCE, &launches);
+        assert_eq!(graphs_of(list.iter().copied()), Some((SOURCE, launches.to_vec())));
+        assert_eq!(graphs_of(list[..list.len() - 1].iter().copied()), None);
     }
 
     #[test]

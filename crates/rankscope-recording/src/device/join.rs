@@ -22,6 +22,8 @@ pub struct Activity {
     pub op: Option<u64>,
     /// The correlation id of the innermost range of the program it belongs to.
     pub annotation: Option<u64>,
+    /// The graph that its call launched, where its record says none.
+    pub graph: Option<u64>,
 }
 
 /// Records that were left out.
@@ -84,7 +86,7 @@ impl Joined {
         self.pairs.chunk_by(|a, b| a.0 == b.0).map(|pairs| (&self.activities[pairs[0].0], pairs))
     }
 
-    fn take(&mut self, record: DeviceRecord, ties: &Ties, window: &RangeInclusive<i64>) {
+    fn take(&mut self, record: DeviceRecord, ties: &Ties, graphs: &HashMap<u64, u64>, window: &RangeInclusive<i64>) {
         let DeviceRecord { start_ns, end_ns, correlation, .. } = record;
         if start_ns == 0 || end_ns == 0 {
             self.dropped.zero_timestamp += 1;
@@ -94,7 +96,9 @@ impl Joined {
             self.oddities.reversed += u64::from(end_ns < start_ns);
             let op = ties.op(CorrelationKind::Default, correlation);
             let annotation = ties.op(CorrelationKind::UserAnnotation, correlation);
-            self.activities.push(Activity { record, op, annotation });
+            let is_work = record.role() == Role::Work && record.graph.is_none();
+            let graph = graphs.get(&correlation).copied().filter(|_| is_work);
+            self.activities.push(Activity { record, op, annotation, graph });
         }
     }
 
@@ -145,6 +149,20 @@ impl Joined {
     }
 }
 
+/// Graphs by the numbers of the calls that launched them. A call launches one; of several the largest, which no order of buffers changes.
+fn graphs(buffers: &[Vec<DeviceItem>]) -> HashMap<u64, u64> {
+    let mut graphs: HashMap<u64, u64> = HashMap::new();
+    for item in buffers.iter().flatten() {
+        if let DeviceItem::Graph(launch) = item
+            && launch.correlation != 0
+        {
+            let graph = graphs.entry(launch.correlation).or_insert(launch.graph);
+            *graph = (*graph).max(launch.graph);
+        }
+    }
+    graphs
+}
+
 /// Joins what is in `buffers`, in whatever order, to `ops` by their correlation ids. Records without a moment in `window`
 /// (nanoseconds since 1970) are dropped.
 pub fn join(buffers: Vec<Vec<DeviceItem>>, ops: &HashMap<u64, HostOp>, window: &RangeInclusive<i64>) -> Joined {
@@ -152,14 +170,15 @@ pub fn join(buffers: Vec<Vec<DeviceItem>>, ops: &HashMap<u64, HostOp>, window: &
     let mut joined = Joined::default();
     joined.oddities.unknown_ops = ties.unknown_ops;
     joined.oddities.disputed_calls = ties.disputed_calls;
+    let graphs = graphs(&buffers);
     let mut changes = Vec::new();
     for item in buffers.into_iter().flatten() {
         match item {
-            DeviceItem::Record(record) => joined.take(record, &ties, window),
+            DeviceItem::Record(record) => joined.take(record, &ties, &graphs, window),
             DeviceItem::Memory(memory) if memory.at_ns == 0 => joined.memory.dropped.zero_timestamp += 1,
             DeviceItem::Memory(memory) if !window.contains(&memory.at_ns) => joined.memory.dropped.out_of_window += 1,
             DeviceItem::Memory(memory) => changes.push(memory),
-            DeviceItem::Tie(_) => {}
+            DeviceItem::Tie(_) | DeviceItem::Graph(_) => {}
         }
     }
     joined.activities.sort_unstable_by(|a, b| a.record.place().cmp(&b.record.place()));

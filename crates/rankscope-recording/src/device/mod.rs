@@ -25,12 +25,15 @@ mod words;
 mod work;
 
 pub use annotation::GpuAnnotation;
-pub use handed::{DEVICE_MEMORY, DEVICE_RECORD, DEVICE_TIES, SourceId, TIES_MAX, memory_list, record_list, ties_list};
+pub use handed::{
+    DEVICE_GRAPHS, DEVICE_MEMORY, DEVICE_RECORD, DEVICE_TIES, SourceId, TIES_MAX, graphs_list, memory_list, record_list,
+    ties_list,
+};
 pub use join::{Activity, Dropped, Joined, JoinedMemory, Oddities, join};
 pub use ledger::{MemoryEvent, MemoryOddities, MemoryTotals};
 pub use memory::{ALLOCATION_MAX_BYTES, DeviceMemory, MemoryChange, MemoryKind, MemoryOwner, MemoryPool};
 pub use place::{MEMORY_KIND, MEMORY_PLACE, MemoryPlace};
-pub use record::{CorrelationKind, DeviceItem, DeviceRecord, ExternalCorrelation, GraphNode, HostOp};
+pub use record::{CorrelationKind, DeviceItem, DeviceRecord, ExternalCorrelation, GraphLaunch, GraphNode, HostOp};
 pub use shown::{DEVICE_STREAM, DeviceTally, MemoryTally};
 pub(crate) use shown::{Shown, show};
 pub use work::{Arrow, DEVICE_WORK, DeviceWork, WorkPlace};

@@ -15,6 +15,8 @@ pub enum DeviceItem {
     Tie(ExternalCorrelation),
     /// Memory that was allocated or freed.
     Memory(DeviceMemory),
+    /// A call that launched a graph.
+    Graph(GraphLaunch),
 }
 
 /// Something that took time on a device, or in a call into its library.
@@ -45,6 +47,15 @@ pub struct GraphNode {
     pub graph: u64,
     /// The node in it.
     pub node: u64,
+}
+
+/// Says which graph a call launched, where the records of its work do not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GraphLaunch {
+    /// The library's number of the call.
+    pub correlation: u64,
+    /// The graph.
+    pub graph: u64,
 }
 
 /// Says which op was open when a call was made.

@@ -12,7 +12,9 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::clock::OntoRecording;
-use super::handed::{DEVICE_MEMORY, DEVICE_RECORD, DEVICE_TIES, SourceId, memory_of, record_of, ties_of};
+use super::handed::{
+    DEVICE_GRAPHS, DEVICE_MEMORY, DEVICE_RECORD, DEVICE_TIES, SourceId, graphs_of, memory_of, record_of, ties_of,
+};
 use super::join::{Activity, Dropped, Joined, Oddities, join};
 use super::ledger::{MemoryEvent, MemoryOddities};
 use super::record::{DeviceItem, DeviceRecord, HostOp};
@@ -125,17 +127,23 @@ struct Keys {
     records: Option<NameId>,
     ties: Option<NameId>,
     memory: Option<NameId>,
+    graphs: Option<NameId>,
 }
 
 impl Keys {
     fn find(names: &[Name]) -> Option<Self> {
         let find = |text: &str| names.iter().position(|name| *name.text == *text).map(|at| NameId(at as u32));
-        let keys = Self { records: find(DEVICE_RECORD), ties: find(DEVICE_TIES), memory: find(DEVICE_MEMORY) };
+        let keys = Self {
+            records: find(DEVICE_RECORD),
+            ties: find(DEVICE_TIES),
+            memory: find(DEVICE_MEMORY),
+            graphs: find(DEVICE_GRAPHS),
+        };
         (keys.records.is_some() || keys.memory.is_some()).then_some(keys)
     }
 
     fn hidden(&self) -> Vec<NameId> {
-        [self.records, self.ties, self.memory].into_iter().flatten().collect()
+        [self.records, self.ties, self.memory, self.graphs].into_iter().flatten().collect()
     }
 }
 
@@ -153,8 +161,9 @@ struct Gathered {
 
 impl Gathered {
     fn take(&mut self, event: &Event, args: Args<'_>, keys: &Keys, names: &[Name]) {
-        let [is_record, is_tie, is_memory] = [keys.records, keys.ties, keys.memory].map(|key| Some(event.name) == key);
-        if event.what != What::Instant || !(is_record || is_tie || is_memory) {
+        let of = [keys.records, keys.ties, keys.memory, keys.graphs].map(|key| Some(event.name) == key);
+        let [is_record, is_tie, is_memory, is_graphs] = of;
+        if event.what != What::Instant || !(is_record || is_tie || is_memory || is_graphs) {
             return;
         }
         self.last_tick = self.last_tick.max(event.tick);
@@ -165,7 +174,8 @@ impl Gathered {
         let taken = list.and_then(|(key, list)| match () {
             () if is_record => self.record(key, list, names),
             () if is_tie => self.ties(list),
-            () => self.memory(list),
+            () if is_memory => self.memory(list),
+            () => self.graphs(list),
         });
         self.unreadable += u64::from(taken.is_none());
     }
@@ -188,6 +198,12 @@ impl Gathered {
         Some(())
     }
 
+    fn graphs(&mut self, list: I64s<'_>) -> Option<()> {
+        let (source, launches) = graphs_of(list)?;
+        self.items.entry(source).or_default().extend(launches.into_iter().map(DeviceItem::Graph));
+        Some(())
+    }
+
     fn memory(&mut self, list: I64s<'_>) -> Option<()> {
         let (source, clock, memory) = memory_of(list)?;
         self.clocks.insert(source, clock);
@@ -204,7 +220,7 @@ impl Gathered {
                 let times = match item {
                     DeviceItem::Record(record) => [Some(&mut record.start_ns), Some(&mut record.end_ns)],
                     DeviceItem::Memory(memory) => [Some(&mut memory.at_ns), None],
-                    DeviceItem::Tie(_) => continue,
+                    DeviceItem::Tie(_) | DeviceItem::Graph(_) => continue,
                 };
                 // Zero is no time.
                 for ns in times.into_iter().flatten().filter(|ns| **ns != 0) {
@@ -218,7 +234,7 @@ impl Gathered {
     fn wanted(&self) -> HashSet<u64> {
         let ids = self.items.values().flatten().filter_map(|item| match item {
             DeviceItem::Tie(tie) => Some(tie.external_id),
-            DeviceItem::Record(_) | DeviceItem::Memory(_) => None,
+            DeviceItem::Record(_) | DeviceItem::Memory(_) | DeviceItem::Graph(_) => None,
         });
         ids.filter(|id| *id != 0).collect()
     }
@@ -292,7 +308,7 @@ fn pieces(joined: Joined) -> Vec<Piece> {
             correlation: 0,
             graph: None,
         };
-        Piece::Work(Activity { record, op: Some(annotation.op), annotation: None }, Arrow::None)
+        Piece::Work(Activity { record, op: Some(annotation.op), annotation: None, graph: None }, Arrow::None)
     });
     let activities = joined.activities.into_iter().enumerate().map(|(place, activity)| Piece::Work(activity, arrow(place)));
     annotations.chain(activities).chain(joined.memory.events.into_iter().map(Piece::Memory)).collect()

@@ -59,7 +59,8 @@ fn items() -> impl Strategy<Value = Vec<DeviceItem>> {
             DeviceItem::Memory(DeviceMemory { correlation, thread, ..memory(at_ns, change, address, bytes) })
         },
     );
-    vec(prop_oneof![3 => record, 1 => tie, 2 => memory], 0..60)
+    let launch = (0_u64..8, 1_u64..4).prop_map(|(correlation, graph)| DeviceItem::Graph(GraphLaunch { correlation, graph }));
+    vec(prop_oneof![6 => record, 2 => tie, 4 => memory, 1 => launch], 0..60)
 }
 
 fn memory(at_ns: i64, change: MemoryChange, address: u64, bytes: u64) -> DeviceMemory {
@@ -117,6 +118,14 @@ impl<'a> Oracle<'a> {
         calls.map(|r| (r.start_ns, Reverse(r.end_ns))).min()
     }
 
+    fn graph(&self, of: &DeviceRecord) -> Option<u64> {
+        let launches = self.items.iter().filter_map(|item| match item {
+            DeviceItem::Graph(launch) if launch.correlation == of.correlation && of.correlation != 0 => Some(launch.graph),
+            _ => None,
+        });
+        launches.max().filter(|_| is_work(of) && of.graph.is_none())
+    }
+
     fn annotations(&self) -> Vec<(Lane, (i64, i64))> {
         let lane = |r: &DeviceRecord| Some((self.op(CorrelationKind::UserAnnotation, r.correlation)?, r.device, r.stream));
         let work: Vec<_> = self.kept().into_iter().filter(|r| is_work(r)).collect();
@@ -165,7 +174,8 @@ proptest! {
             prop_assert_eq!(count(record), kept.iter().filter(|other| *other == record).count());
         }
         prop_assert_eq!(joined.activities.len(), kept.len());
-        for Activity { record, op, annotation } in &joined.activities {
+        for Activity { record, op, annotation, graph } in &joined.activities {
+            prop_assert_eq!(*graph, oracle.graph(record));
             prop_assert_eq!(*op, oracle.op(CorrelationKind::Default, record.correlation));
             prop_assert_eq!(*annotation, oracle.op(CorrelationKind::UserAnnotation, record.correlation));
         }

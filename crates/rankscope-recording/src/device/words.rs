@@ -131,12 +131,17 @@ impl<'r, C: Chunks> Words<'r, C> {
         if let Some(id) = activity.op.or(activity.annotation) {
             number(op, id);
         }
-        if let Some(of) = record.graph {
-            number(graph, of.graph);
-            number(node, of.node);
+        match (record.graph, activity.graph) {
+            (Some(of), _) => {
+                number(graph, of.graph);
+                number(node, of.node);
+            }
+            (None, Some(of)) => number(graph, of),
+            (None, None) => {}
         }
         words
     }
+
     /// Named with the first change of memory, so that a recording without any has no names of theirs.
     fn memory_keys(&mut self) -> [NameId; 7] {
         if let Some(keys) = self.memory_keys {

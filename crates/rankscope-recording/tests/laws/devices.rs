@@ -3,8 +3,8 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use rankscope_recording::device::{
-    CorrelationKind, DEVICE_MEMORY, DEVICE_RECORD, DEVICE_TIES, DeviceMemory, DeviceRecord, ExternalCorrelation, MemoryChange,
-    MemoryKind, MemoryOwner, MemoryPlace, SourceId, memory_list, record_list, ties_list,
+    CorrelationKind, DEVICE_GRAPHS, DEVICE_MEMORY, DEVICE_RECORD, DEVICE_TIES, DeviceMemory, DeviceRecord, ExternalCorrelation,
+    MemoryChange, MemoryKind, MemoryOwner, MemoryPlace, SourceId, memory_list, record_list, ties_list,
 };
 use rankscope_recording::{
     ArgView, Category, ClockId, Cut, DEVICE_STREAM, DeviceWork, I64s, LiveAuthor, MEMORY_PLACE, NameId, What, WorkPlace,
@@ -22,6 +22,7 @@ struct Author {
     record: NameId,
     ties: NameId,
     memory: NameId,
+    graphs: NameId,
     kernel: NameId,
     span: u64,
 }
@@ -37,10 +38,11 @@ impl Author {
         }
         let forward = author.name("forward", Category::USER_ANNOTATION.number(), 0);
         let kernel = author.name("gemm", Category::KERNEL.number(), 0);
-        let [record, ties, memory] = [DEVICE_RECORD, DEVICE_TIES, DEVICE_MEMORY].map(|key| author.name(key, 0, 0));
+        let [record, ties, memory, graphs] =
+            [DEVICE_RECORD, DEVICE_TIES, DEVICE_MEMORY, DEVICE_GRAPHS].map(|key| author.name(key, 0, 0));
         let span = author.begin(HOST, 1_000, forward);
         author.end(HOST, 2_000);
-        Self { author, record, ties, memory, kernel, span }
+        Self { author, record, ties, memory, graphs, kernel, span }
     }
 
     fn hand_over(&mut self, tick: u64, name: NameId, key: NameId, list: &[i64]) {
@@ -234,12 +236,12 @@ proptest! {
     }
 
     #[test]
-    fn lists_that_are_none_are_counted_and_harm_nothing(lists in vec((0_usize..3, vec(any::<i64>(), 0..12)), 1..20)) {
+    fn lists_that_are_none_are_counted_and_harm_nothing(lists in vec((0_usize..4, vec(any::<i64>(), 0..12)), 1..20)) {
         let mut author = Author::new();
         author.kernel(10_000, 5_000, 1);
         for (tick, (sort, list)) in (10_001..).zip(&lists) {
-            let name = [author.record, author.ties, author.memory][*sort];
-            let key = [author.kernel, author.ties, author.memory][*sort];
+            let name = [author.record, author.ties, author.memory, author.graphs][*sort];
+            let key = [author.kernel, author.ties, author.memory, author.graphs][*sort];
             author.hand_over(tick, name, key, list);
         }
         let file = author.author.finish();

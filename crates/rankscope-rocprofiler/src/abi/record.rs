@@ -22,6 +22,9 @@ records! {
     /// The same since it has one: longer by a word in the middle, so that the length says which it is.
     HipCallAfterAncestor { operation: i32 = 12, internal: u64 = 16, external: u64 = 24, start: u64 = 40, end: u64 = 48, thread: u64 = 56 }
 
+    /// A launch of a graph, with its first argument.
+    GraphCall { internal: u64 = 16, graph: u64 = 64 }
+
     /// Memory that was allocated or freed, whose correlation had no ancestor yet. A free says neither agent nor size.
     Allocation {
         operation: i32 = 12, internal: u64 = 16, thread: u64 = 32, start: u64 = 40, end: u64 = 48, agent: u64 = 56, address: u64 = 64,

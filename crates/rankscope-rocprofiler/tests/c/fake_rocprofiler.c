@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 enum { OK = 0, NOT_FOUND = 2, LOCKED = 16, NOT_IMPLEMENTED = 17, INVALID = 19, FINALIZED = 21 };
-enum { HIP = 5, COPY = 10, KERNEL = 11, SCRATCH = 12, MEMORY = 16, CODE_OBJECT = 10, HIP_STREAM = 20 };
+enum { HIP = 5, COPY = 10, KERNEL = 11, SCRATCH = 12, MEMORY = 16, GRAPH = 21, CODE_OBJECT = 10, HIP_STREAM = 20 };
 enum { KINDS = 32, OPERATIONS = 16, RECORDS_MAX = 65536 };
 
 typedef struct {
@@ -75,6 +75,15 @@ typedef struct {
     uint64_t agent, queue, thread, start, end;
     uint32_t flags;
 } scratch_record;
+
+#ifndef WITHOUT_ANCESTOR
+typedef struct {
+    uint64_t size;
+    uint32_t kind;
+    int operation;
+    uint64_t internal, external, ancestor, start, end, thread, args[11], returned[3];
+} graph_record;
+#endif
 
 typedef struct {
     uint64_t size;
@@ -242,6 +251,8 @@ int rocprofiler_configure_buffer_tracing_service(id context, int kind, const int
         return LOCKED;
     if (is("no-memory") && (kind == MEMORY || kind == SCRATCH))
         return 4;
+    if (kind == GRAPH && (count != 1 || operations[0] != 5)) /* launches of graphs and no other calls */
+        return INVALID;
     if ((is("refuses") && kind == KERNEL) || (is("poor") && kind != KERNEL))
         return NOT_IMPLEMENTED;
     if (buffers[buffer.handle - 1].context != context.handle)
@@ -275,6 +286,10 @@ int rocprofiler_query_buffer_tracing_kind_name(int kind, const char **name, uint
     *name = is("no-memory") ? NULL : kind == SCRATCH ? "SCRATCH_MEMORY" : kind == MEMORY ? "MEMORY_ALLOCATION" : NULL;
     if (is("renumbered"))
         *name = kind == SCRATCH ? "PAGE_MIGRATION" : kind == MEMORY ? "OMPT" : NULL;
+#ifndef WITHOUT_ANCESTOR
+    if (kind == GRAPH && !is("renumbered"))
+        *name = "HIP_RUNTIME_API_EXT";
+#endif
     *length = *name ? strlen(*name) : 0;
     return *name ? OK : 4;
 }

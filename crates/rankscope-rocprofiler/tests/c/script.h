@@ -107,6 +107,13 @@ static void line(char *text) {
                                   .external = external(buffers[b].context, COPY, (int)N(4), N(1)), .start = at(word[2]),
                                   .end = at(word[3]), .from_agent = 1001 + N(5), .to_agent = 1001 + N(6), .bytes = 64};
             put(b, 1, COPY, &record, sizeof record);
+#ifndef WITHOUT_ANCESTOR
+        } else if (!strcmp(what, "graph") && buffers[b].kinds[GRAPH]) {
+            /* call graph [length] */
+            graph_record record = {.size = sizeof record, .kind = GRAPH, .operation = 5, .internal = N(1), .args = {N(2), 0x7f00}};
+            record.size = word[3][0] ? N(3) : sizeof record;
+            put(b, 1, GRAPH, &record, record.size);
+#endif
         } else if (!strcmp(what, "memory") && buffers[b].kinds[MEMORY]) {
             /* operation call start end gpu address bytes [length]; the CPU is -1, and nobody is none */
             memory_record record = {.size = sizeof record, .kind = MEMORY, .operation = (int)N(1), .internal = N(2), .start = at(word[3]),

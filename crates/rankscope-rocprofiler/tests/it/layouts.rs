@@ -2,7 +2,7 @@
 //! rocprofiler-sdk 1.x's. AMD's own headers were read, not compiled.
 
 /// Record of ours, the field, its offset, its bytes.
-const TABLE: [(&str, &str, usize, usize); 66] = [
+const TABLE: [(&str, &str, usize, usize); 68] = [
     ("RecordStart", "size", 0, 8),
     ("RecordStart", "kind", 8, 4),
     ("Dispatch", "internal", 16, 8),
@@ -31,6 +31,8 @@ const TABLE: [(&str, &str, usize, usize); 66] = [
     ("HipCallAfterAncestor", "start", 40, 8),
     ("HipCallAfterAncestor", "end", 48, 8),
     ("HipCallAfterAncestor", "thread", 56, 8),
+    ("GraphCall", "internal", 16, 8),
+    ("GraphCall", "graph", 64, 8),
     ("Allocation", "operation", 12, 4),
     ("Allocation", "internal", 16, 8),
     ("Allocation", "thread", 32, 8),

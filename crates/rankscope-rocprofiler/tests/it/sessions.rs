@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rankscope_record::recording::ClockId;
 
-use super::stage::{Fake, Stage, calls, is_on_device, metadata, named, on_devices, trace};
+use super::stage::{Fake, Stage, calls, integer, is_on_device, metadata, named, on_devices, trace};
 
 /// Two launches, the second by an operator, with all that belongs to them.
 pub(crate) const LAUNCHES: &str = "\
@@ -172,7 +172,11 @@ fn without_streams_of_hip_work_is_on_its_queue_and_it_is_said() {
         assert!(lines.iter().zip(queues).all(|(line, queue)| line.contains(queue)) && lines.len() == 7, "{who}: {lines:?}");
         let refused: Vec<String> = serde_json::from_str(metadata(&trace, "rocprofiler.refused").unwrap()).unwrap();
         assert_eq!(refused[0], "streams of HIP: error 4 (no such kind)", "{who}");
-        assert_eq!(refused.len(), if who == "renumbered" { 3 } else { 1 }, "{refused:?}");
+        assert_eq!(
+            refused.len(),
+            [("works", 1), ("renumbered", 4), ("streams", 2)].into_iter().find(|it| it.0 == who).unwrap().1,
+            "{refused:?}"
+        );
         assert_eq!(played.counts()["work_without_stream"], 0);
     }
 }
@@ -204,6 +208,38 @@ fn kernels_of_a_graph_belong_to_the_span_that_launched_it() {
 }
 
 #[test]
+fn work_of_a_graph_says_which_graph_its_call_launched() {
+    let Some(stage) = Stage::new(Fake::Now, "works") else { return };
+    let script = "\
+hip-up
+symbol 1 node.kd
+hip 5 1 1000 2000
+kernel 1 5000 5100 0 7 1
+copy 1 5200 5300 2 -1 0
+graph 1 140000000000
+hip 5 2 2100 2200
+graph 2 139000000000
+kernel 2 5400 5500 0 7 1
+hip 5 3 2300 2400
+graph 3 140000000000
+kernel 3 5600 5700 0 7 1
+hip 2 4 2500 2600
+kernel 4 5800 5900 0 7 1
+graph 4 0
+graph 4 140000000000 71
+until 100000
+";
+    let played = stage.play("once", script);
+    let trace = played.trace();
+    let mut work: Vec<_> = trace.spans.ids().filter(|span| is_on_device(&trace, *span)).collect();
+    work.sort_by_key(|span| trace.spans.start_ns(*span));
+    let graphs: Vec<_> = work.iter().map(|span| integer(&trace, *span, "graph id")).collect();
+    assert_eq!(graphs, [Some(1), Some(1), Some(2), Some(1), None]);
+    assert!(work.iter().all(|span| integer(&trace, *span, "graph node id").is_none()), "which node it is nobody tells");
+    assert_eq!(played.counts()["short_records"], 1);
+}
+
+#[test]
 fn copies_between_devices_say_so_and_those_of_the_host_are_counted() {
     let Some(stage) = Stage::new(Fake::Now, "works") else { return };
     let script = "hip-up\ncopy 1 3000 4000 4 0 1\ncopy 2 4100 4200 3 1 -1\ncopy 3 4300 4400 1 -1 -1\nuntil 100000";
@@ -222,7 +258,7 @@ fn a_library_that_records_kernels_alone_is_taken_for_what_it_has() {
     let refused: Vec<String> = serde_json::from_str(metadata(&trace, "rocprofiler.refused").unwrap()).unwrap();
     let mut expected = ["copies", "calls", "spans of work"].map(|what| format!("{what}: error 17 (not implemented)")).to_vec();
     expected.push("streams of HIP: error 4 (no such kind)".to_owned());
-    expected.extend(["memory", "scratch memory"].map(|what| format!("{what}: error 17 (not implemented)")));
+    expected.extend(["memory", "scratch memory", "graphs"].map(|what| format!("{what}: error 17 (not implemented)")));
     assert_eq!((refused, played.said("absent")), (expected, None));
 }
 

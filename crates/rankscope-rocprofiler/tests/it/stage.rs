@@ -183,7 +183,7 @@ pub(crate) fn is_on_device(trace: &Trace, span: SpanId) -> bool {
 }
 
 /// An argument that is a whole number.
-fn integer(trace: &Trace, span: SpanId, key: &str) -> Option<i64> {
+pub(crate) fn integer(trace: &Trace, span: SpanId, key: &str) -> Option<i64> {
     let mut row = trace.spans.args.row(span.0 as usize);
     match row.find(|(known, _)| trace.strings.text(*known) == key)?.1 {
         ArgValue::I64(number) => Some(number),
