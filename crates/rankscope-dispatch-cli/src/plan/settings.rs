@@ -76,7 +76,7 @@ impl Settings {
             receive_bytes: self.cap_receive_bytes,
             buffer_bytes: self.cap_buffer_bytes,
         };
-        Ok(Options { caps, eps, prices: Prices::of_pass(rows, pass), work, weights, search_steps: self.search_steps })
+        Ok(Options { caps, eps, prices: Prices::of_pass(rows, pass), pass, work, weights, search_steps: self.search_steps })
     }
 }
 

@@ -20,6 +20,7 @@ mod pieces;
 mod placement;
 mod remote;
 pub mod split;
+mod ways;
 mod zigzag;
 
 pub use choose::{Chosen, SPARE_PARTS, choose};

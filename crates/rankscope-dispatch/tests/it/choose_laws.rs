@@ -76,7 +76,7 @@ proptest! {
         let (rows, machine) = (Rows { lse: 0, ..Rows::LLAMA_8B }, Machine::H100);
         let layout = place_evenly(&lengths, ranks)?;
         let pace = |pass| Pace { pass, network: &network, machine: &machine, rows: &rows };
-        let options = |pass| Options { prices: Prices::of_pass(&rows, pass), ..options(eps) };
+        let options = |pass| options(eps).of_pass(pass, &rows);
         let plan = |pass| Goal::ShortestTime(pace(pass)).plan(&layout, &options(pass)).expect("a plan");
         let plans = [Pass::Forward, Pass::Backward].map(plan);
         for (at, pass) in [Pass::Forward, Pass::Backward].into_iter().enumerate() {

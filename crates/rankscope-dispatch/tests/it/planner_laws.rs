@@ -116,7 +116,7 @@ proptest! {
             directions.map(crossing).iter().sum::<u64>()
         };
         prop_assert_eq!(bytes(Pass::Backward.exchanges()), 2 * bytes(Pass::Forward.exchanges()));
-        let backward = Options { prices: Prices::of_pass(&rows, Pass::Backward), ..options(eps) };
+        let backward = options(eps).of_pass(Pass::Backward, &rows);
         prop_assert_eq!(bounded(&layout, &backward).expect("a plan"), plan);
     }
 
@@ -162,6 +162,24 @@ fn caps_are_kept_to_or_the_rank_is_named() {
     let full = Options { caps: Caps { buffer_bytes: Some(1_000_000), ..Caps::default() }, ..options(0.1) };
     let refused = bounded(&layout, &full).expect_err("a rank holds more than that already");
     assert!(matches!(refused, Error::Cap { .. } | Error::NobodyMayTake { .. }), "{refused}");
+}
+
+/// A search for fewer bytes has ranks compute again what they gave away, and must not end there.
+#[test]
+fn fewer_bytes_are_no_reason_to_go_above_a_cap() {
+    let layout = place_on_ranks(&[vec![], vec![33]]).expect("ranks");
+    let rows = Rows { hidden_kv: 4096, ..Rows::LLAMA_8B };
+    let caps = Caps { buffer_bytes: Some(664_192), ..Caps::default() };
+    let plan = bounded(&layout, &Options { caps, ..Options::new(0.1, Prices::of(&rows)) }).expect("a plan");
+    let mut end = 0;
+    let mut held = [(0, 0); 2];
+    for shard in plan.document(0) {
+        end += u64::from(shard.tokens);
+        let (queries, context) = &mut held[shard.attention.0 as usize];
+        (*queries, *context) = (*queries + u64::from(shard.tokens), end);
+    }
+    let bytes = held.map(|(queries, context)| queries * 8192 + context * 16_384);
+    assert!(bytes.iter().all(|bytes| *bytes <= 664_192), "{bytes:?}");
 }
 
 #[test]

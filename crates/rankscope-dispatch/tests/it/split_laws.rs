@@ -7,7 +7,7 @@ use rankscope_dispatch::cost::{TimeTable, Work};
 use rankscope_dispatch::planner::bounded::{Caps, Limits, Options, bounded};
 use rankscope_dispatch::planner::split::{SplitPlan, split};
 use rankscope_dispatch::planner::{Prices, Remote, place_in_order, place_on_ranks};
-use rankscope_dispatch::{Batch, Direction, Error, Exchange, Rows, SplitTask, TorchRandom};
+use rankscope_dispatch::{Batch, Error, Exchange, Pass, Rows, SplitBatch, SplitTask, TorchRandom, Traffic};
 
 const LSE_BYTES: u64 = 128;
 
@@ -65,12 +65,37 @@ fn bytes(plan: &SplitPlan, homes: &[Vec<u32>], prices: Prices) -> u64 {
     bytes
 }
 
-/// The same, by what ranks send each other.
-fn exchanged(plan: &SplitPlan, prices: Prices) -> u64 {
-    let rows = Rows { hidden_kv: (prices.key / 4) as u32, ..Rows::LLAMA_8B };
+/// What ranks send each other in the pass.
+fn traffic(plan: &SplitPlan, options: &Options) -> Traffic {
+    let halves = if options.pass == Pass::Forward { 4 } else { 8 };
+    let rows = Rows { hidden_kv: (options.prices.key / halves) as u32, ..Rows::LLAMA_8B };
     let rows = if plan.batch.merges() { rows.with_lse_of((LSE_BYTES / 4) as u32) } else { rows };
-    let sent = |direction| Exchange::of_split(&plan.batch, &rows, direction).expect("an exchange").traffic().remote_bytes();
-    sent(Direction::Forward) + sent(Direction::Output)
+    let sent = |direction| Exchange::of_split(&plan.batch, &rows, direction).expect("an exchange").traffic();
+    let [out, back] = options.pass.exchanges().map(sent);
+    Traffic::new(plan.batch.world_size(), out.pairs().iter().chain(back.pairs()).copied())
+}
+
+/// What every rank sends, receives and holds.
+fn used(plan: &SplitPlan, options: &Options) -> Vec<[u64; 3]> {
+    let mut used = vec![[0; 3]; plan.batch.world_size() as usize];
+    for &(from, to, bytes) in traffic(plan, options).pairs().iter().filter(|pair| pair.0 != pair.1) {
+        used[from.0 as usize][0] += bytes;
+        used[to.0 as usize][1] += bytes;
+    }
+    let tokens = |range: fn(&SplitTask) -> std::ops::Range<u32>| -> HashSet<(u32, usize, u32)> {
+        let of_task = |task| range(task).map(move |token| (task.rank.0, task.document, token));
+        plan.batch.tasks().iter().flat_map(of_task).collect()
+    };
+    // A backward pass takes in three rows of a query and what it has beside them, and as much of keys as a forward one.
+    let (query, key) = match options.pass {
+        Pass::Forward => (options.prices.query / 2, options.prices.key),
+        Pass::Backward => {
+            (options.prices.query / 4 * 3 + if plan.batch.merges() { LSE_BYTES } else { 0 }, options.prices.key / 2)
+        }
+    };
+    tokens(|task| task.queries.clone()).into_iter().for_each(|(rank, _, _)| used[rank as usize][2] += query);
+    tokens(|task| task.keys.clone()).into_iter().for_each(|(rank, _, _)| used[rank as usize][2] += key);
+    used
 }
 
 fn check(layout: &Batch, options: &Options) -> Result<(), TestCaseError> {
@@ -98,10 +123,11 @@ fn check(layout: &Batch, options: &Options) -> Result<(), TestCaseError> {
     prop_assert_eq!(cells.iter().sum::<u64>(), layout.cells_at_home().expect("cells").iter().sum::<u64>());
     let before = plan.cells().expect("cells");
     let limits = Limits::new(layout, &options.work, options.eps, &options.weights).expect("limits");
-    prop_assert!(cells.iter().zip(&limits.promised).all(|(load, limit)| load <= limit));
+    let promised = cells.iter().zip(&limits.promised).all(|(load, limit)| load <= limit);
+    prop_assert!(promised || options.caps != Caps::default(), "a rank is above its limit");
     prop_assert!(!options.weights.is_empty() || cells.iter().max() <= before.iter().max(), "the heaviest rank is heavier");
     prop_assert_eq!(divided.bytes, bytes(&divided, &homes, options.prices));
-    prop_assert_eq!(divided.bytes, exchanged(&divided, options.prices), "what is exchanged");
+    prop_assert_eq!(divided.bytes, traffic(&divided, options).remote_bytes(), "what is exchanged");
     prop_assert!(divided.bytes <= Remote::of(&plan).bytes(options.prices));
     Ok(())
 }
@@ -129,6 +155,41 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_backward_pass_is_split_by_what_it_sends(layout in layouts(), hidden_kv in prop_oneof![Just(1024_u32), Just(4096)]) {
+        check(&layout, &options(0.05, hidden_kv).of_pass(Pass::Backward, &Rows { hidden_kv, ..Rows::LLAMA_8B }))?;
+    }
+
+    /// Sent, received and held, counted by what is exchanged and token by token.
+    #[test]
+    fn caps_are_kept_to(
+        layout in layouts(),
+        pass in prop_oneof![Just(Pass::Forward), Just(Pass::Backward)],
+        hidden_kv in prop_oneof![Just(1024_u32), Just(4096)],
+        parts in prop::array::uniform3(prop::option::of(0.6..1.1_f64)),
+    ) {
+        let free = options(0.1, hidden_kv).of_pass(pass, &Rows { hidden_kv, ..Rows::LLAMA_8B });
+        let plan = bounded(&layout, &free).expect("a plan");
+        let whole = SplitPlan { batch: SplitBatch::of_whole(&plan), bytes: Remote::of(&plan).bytes(free.prices) };
+        let most = used(&whole, &free).into_iter().reduce(|a, b| std::array::from_fn(|kind| a[kind].max(b[kind])));
+        let most = most.expect("ranks");
+        let cap = |kind: usize| parts[kind].map(|part| (most[kind] as f64 * part) as u64);
+        let caps = Caps { send_bytes: cap(0), receive_bytes: cap(1), buffer_bytes: cap(2) };
+        let options = Options { caps, ..free };
+        let Ok(plan) = bounded(&layout, &options) else { return Ok(()) };
+        let caps = [0, 1, 2].map(|kind| cap(kind).unwrap_or(u64::MAX));
+        for plan in [SplitPlan { batch: SplitBatch::of_whole(&plan), bytes: 0 }, split(&layout, &plan, &options, LSE_BYTES)?] {
+            for (rank, used) in used(&plan, &options).into_iter().enumerate() {
+                prop_assert!((0..3).all(|kind| used[kind] <= caps[kind]), "rank {}: {:?} of {:?}", rank, used, caps);
+            }
+        }
+        check(&layout, &options)?;
+    }
+}
+
 #[test]
 fn a_long_document_on_many_ranks_costs_much_less() {
     let layout = place_in_order(&[64 * 1024], 64, 1024).expect("it fits");
@@ -138,6 +199,21 @@ fn a_long_document_on_many_ranks_costs_much_less() {
     let divided = split(&layout, &plan, &options, LSE_BYTES).expect("a plan");
     assert!(divided.bytes * 10 < before * 8, "{} of {before}", divided.bytes);
     assert!(divided.batch.tasks().iter().any(|task| task.keys.start > 0));
+}
+
+#[test]
+fn a_long_document_costs_less_within_caps_as_well() {
+    let layout = place_in_order(&[64 * 1024], 64, 1024).expect("it fits");
+    for pass in [Pass::Forward, Pass::Backward] {
+        let free = options(0.05, 1024).of_pass(pass, &Rows::LLAMA_8B);
+        let plan = bounded(&layout, &free).expect("a plan");
+        let whole = SplitPlan { batch: SplitBatch::of_whole(&plan), bytes: Remote::of(&plan).bytes(free.prices) };
+        let most = used(&whole, &free).into_iter().map(|used| used[0]).max().expect("ranks");
+        let caps = Caps { send_bytes: Some(most), ..Caps::default() };
+        let capped = split(&layout, &plan, &Options { caps, ..free.clone() }, LSE_BYTES).expect("a plan");
+        assert!(used(&capped, &free).into_iter().all(|used| used[0] <= most));
+        assert!(capped.bytes * 10 < whole.bytes * 8, "{pass:?}: {} of {}", capped.bytes, whole.bytes);
+    }
 }
 
 /// Rows of as many numbers between -1 and 1.
@@ -197,6 +273,4 @@ fn what_is_not_known_of_parts_is_refused() {
     let table = TimeTable::new(axis.clone(), axis, &[vec![0.1, 0.2], vec![0.3, 0.4]]).expect("a table");
     let timed = Options { work: Work::Time(table), ..options(0.05, 1024) };
     assert!(matches!(split(&layout, &layout, &timed, LSE_BYTES), Err(Error::Options { .. })));
-    let capped = Options { caps: Caps { send_bytes: Some(1), ..Caps::default() }, ..options(0.05, 1024) };
-    assert!(matches!(split(&layout, &layout, &capped, LSE_BYTES), Err(Error::Options { .. })));
 }

@@ -130,7 +130,8 @@ impl Settings {
             buffer_bytes: self.cap_buffer_bytes,
         };
         let (weights, search_steps) = (self.weights.clone(), self.search_steps);
-        Options { eps: self.eps, prices, work: Work::Cells, weights, caps, search_steps }
+        let pass = if self.backward { Pass::Backward } else { Pass::Forward };
+        Options { eps: self.eps, prices, pass, work: Work::Cells, weights, caps, search_steps }
     }
 
     fn planner(&self) -> PyResult<Planner> {

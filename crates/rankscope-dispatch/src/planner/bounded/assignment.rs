@@ -1,11 +1,13 @@
 //! Which rank computes which piece, while a plan is being made: loads, and what it would cost to move a range.
 
+mod capped;
+
 use std::ops::Range;
 
 use rankscope_time::Rank;
 
 use super::super::pieces;
-use super::caps::{Caps, Ledger};
+use super::caps::Ledger;
 use super::involved::Involved;
 use super::nearness::{Fares, Nodes};
 use super::piece::Piece;
@@ -26,8 +28,6 @@ pub(super) struct Transfer {
 /// Every piece and every load.
 pub(super) struct Assignment<'a> {
     pub(super) work: &'a Work,
-    /// What counts against caps.
-    prices: Prices,
     /// What is to be low.
     fares: Fares,
     /// Tokens of a block: where pieces may be cut.
@@ -116,20 +116,7 @@ impl<'a> Assignment<'a> {
             list.sort_by_key(|index| std::cmp::Reverse(length(index)));
         }
         let (block, fares) = (BLOCK_TOKENS, Fares::new(prices, nodes));
-        Ok(Self {
-            work,
-            prices,
-            fares,
-            block,
-            documents,
-            runs,
-            held,
-            loads,
-            of_rank,
-            guests,
-            ledger: None,
-            journal: Vec::new(),
-        })
+        Ok(Self { work, fares, block, documents, runs, held, loads, of_rank, guests, ledger: None, journal: Vec::new() })
     }
 
     /// From now on pieces are cut in blocks of so many tokens.
@@ -253,7 +240,8 @@ impl<'a> Assignment<'a> {
         }
         let after = self.pieces_after(transfer);
         if let Some(ledger) = &mut self.ledger {
-            ledger.replace(&self.runs[document], &self.documents[document], &after);
+            let entry = ledger.replaced(&self.runs[document], &self.documents[document], &after);
+            ledger.enter(&entry);
         }
         let pieces = std::mem::replace(&mut self.documents[document], after);
         self.journal.push(Before::Document(document, pieces));
@@ -284,50 +272,10 @@ impl<'a> Assignment<'a> {
         pieces
     }
 
-    /// Keeps to `caps` from now on.
-    pub(super) fn cap(&mut self, caps: Caps) {
-        let Some(mut ledger) = Ledger::new(caps, self.prices, self.loads.len()) else { return };
-        for (pieces, runs) in self.documents.iter().zip(&self.runs) {
-            ledger.replace(runs, &[], pieces);
-        }
-        self.ledger = Some(ledger);
-    }
-
     /// Whether the receiver's load after `transfer` is known beforehand. Back home a piece joins its neighbours, and what that
     /// adds is only known when work adds up.
     pub(super) fn may_join(&self, transfer: &Transfer) -> bool {
         *self.work == Work::Cells || transfer.to != self.documents[transfer.document][transfer.piece].home
-    }
-
-    pub(super) fn capped(&self) -> bool {
-        self.ledger.is_some()
-    }
-
-    /// Whether caps allow `transfer`.
-    pub(super) fn allows(&self, transfer: &Transfer) -> bool {
-        let document = transfer.document;
-        let allows =
-            |ledger: &Ledger| ledger.allows(&self.runs[document], &self.documents[document], &self.pieces_after(transfer));
-        self.ledger.as_ref().is_none_or(allows)
-    }
-
-    /// Bytes that `rank` is above its caps.
-    pub(super) fn excess_bytes(&self, rank: u32) -> u64 {
-        self.ledger.as_ref().map_or(0, |ledger| ledger.excess(rank))
-    }
-
-    /// Bytes that `rank` would be above its caps after `transfer`.
-    pub(super) fn excess_bytes_after(&self, rank: u32, transfer: &Transfer) -> u64 {
-        let document = transfer.document;
-        let after = |ledger: &Ledger| {
-            ledger.excess_after(rank, &self.runs[document], &self.documents[document], &self.pieces_after(transfer))
-        };
-        self.ledger.as_ref().map_or(0, after)
-    }
-
-    /// Fails with the first rank above a cap.
-    pub(super) fn check_caps(&self) -> Result<(), Error> {
-        self.ledger.as_ref().map_or(Ok(()), Ledger::check)
     }
 
     /// Documents.
@@ -375,7 +323,8 @@ impl<'a> Assignment<'a> {
             match before {
                 Before::Document(index, pieces) => {
                     if let Some(ledger) = &mut self.ledger {
-                        ledger.replace(&self.runs[index], &self.documents[index], &pieces);
+                        let entry = ledger.replaced(&self.runs[index], &self.documents[index], &pieces);
+                        ledger.enter(&entry);
                     }
                     self.documents[index] = pieces;
                 }

@@ -23,6 +23,7 @@ mod search;
 mod shed;
 
 pub use caps::Caps;
+pub(in crate::planner) use caps::{Entry, Ledger};
 pub use explain::{ALTERNATIVES, Alternative, Explanation, explain};
 pub use limits::{Limits, loads, max_over_mean, slowest};
 pub(in crate::planner) use nearness::Nodes;
@@ -31,7 +32,8 @@ use rankscope_time::Rank;
 
 use crate::cost::Work;
 use crate::planner::Prices;
-use crate::{Batch, Error};
+use crate::planner::ways::Ways;
+use crate::{Batch, Error, Pass, Rows};
 use assignment::Assignment;
 use ranges::Ideal;
 use search::improve;
@@ -44,6 +46,8 @@ pub struct Options {
     pub eps: f64,
     /// What a remote token costs.
     pub prices: Prices,
+    /// Which pass that is of: caps count by the way that bytes go.
+    pub pass: Pass,
     /// The unit of work.
     pub work: Work,
     /// How fast each rank is: 1 is usual, 0 a rank that must not compute. Empty when all are alike.
@@ -56,10 +60,17 @@ pub struct Options {
 }
 
 impl Options {
-    /// Cells are balanced over ranks that are all alike, and nothing is capped.
+    /// Of a forward pass: cells are balanced over ranks that are all alike, and nothing is capped.
     #[must_use]
     pub fn new(eps: f64, prices: Prices) -> Self {
-        Self { eps, prices, work: Work::Cells, weights: Vec::new(), caps: Caps::default(), search_steps: None }
+        let (work, pass) = (Work::Cells, Pass::Forward);
+        Self { eps, prices, pass, work, weights: Vec::new(), caps: Caps::default(), search_steps: None }
+    }
+
+    /// The same for `pass`, of which rows of this size cost so much.
+    #[must_use]
+    pub fn of_pass(self, pass: Pass, rows: &Rows) -> Self {
+        Self { pass, prices: Prices::of_pass(rows, pass), ..self }
     }
 }
 
@@ -80,7 +91,7 @@ pub(in crate::planner) fn bounded_near(layout: &Batch, options: &Options, nodes:
     let cells: u64 = layout.cells_at_home()?.iter().sum();
     let ideal = Ideal::new(options.prices, cells as f64 / total.max(1) as f64);
 
-    assignment.cap(options.caps);
+    assignment.cap(options.caps, Ways::of(options.prices, options.pass));
     let kept = raise::balance(&mut assignment, &limits, &ideal).map_err(|Stuck(rank)| match assignment.capped() {
         true => Error::NobodyMayTake { rank: Rank(rank) },
         false => Error::CannotBalance { rank: Rank(rank) },

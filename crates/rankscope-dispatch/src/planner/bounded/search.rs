@@ -42,7 +42,8 @@ pub(super) fn improve(assignment: &mut Assignment, limits: &[u64], ideal: &Ideal
             change += gather(assignment, &documents, limits, &mut rooms);
         }
         in_vain = if change < 0 { 0 } else { in_vain + 1 };
-        if change <= 0 {
+        // What a giver took back may have been too much for it, or for those that it needs context of.
+        if change <= 0 && assignment.check_caps().is_ok() {
             assignment.commit();
         } else {
             for rank in assignment.rollback() {

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::tile::{Tile, joined};
 use crate::Shard;
+use crate::planner::bounded::Entry;
 use crate::planner::{BLOCK_TOKENS, Prices};
 
 /// What a token costs that crosses between ranks.
@@ -57,24 +58,35 @@ impl Document {
         queries * (costs.prices.query + costs.lse_bytes) + keys * costs.prices.key
     }
 
-    /// Tokens in any of `ranges` that do not lie on `rank`.
-    fn away(&self, rank: u32, mut ranges: Vec<Range<u32>>) -> u64 {
-        ranges.sort_unstable_by_key(|range| range.start);
-        let (mut tokens, mut reached) = (0, 0);
-        for range in ranges {
-            tokens += self.elsewhere(rank, range.start.max(reached)..range.end);
-            reached = reached.max(range.end);
-        }
-        tokens
+    /// Enters what `rank` sends, receives and holds because it computes `tiles`; with `sign` -1, because it no longer does.
+    pub(super) fn enter(&self, entry: &mut Entry, rank: u32, tiles: &[Tile], sign: i128) {
+        self.homes(tiles.iter().map(|tile| tile.q_start..tile.q_end).collect(), |home, tokens| {
+            entry.queries(home, rank, tokens, sign)
+        });
+        self.homes(tiles.iter().map(|tile| tile.k_start..tile.k_end).collect(), |home, tokens| {
+            entry.keys(home, rank, tokens, sign)
+        });
     }
 
-    /// Tokens of `range` that do not lie on `rank`.
-    fn elsewhere(&self, rank: u32, range: Range<u32>) -> u64 {
-        let mut tokens = range.end.saturating_sub(range.start);
-        for (run, _) in self.runs.iter().filter(|run| run.1 == rank) {
-            tokens -= run.end.min(range.end).saturating_sub(run.start.max(range.start));
+    /// Tokens in any of `ranges` that do not lie on `rank`.
+    fn away(&self, rank: u32, ranges: Vec<Range<u32>>) -> u64 {
+        let mut away = 0;
+        self.homes(ranges, |home, tokens| away += if home == rank { 0 } else { tokens });
+        away
+    }
+
+    /// Calls `found` with the tokens in any of `ranges`, by where they lie.
+    fn homes(&self, mut ranges: Vec<Range<u32>>, mut found: impl FnMut(u32, u64)) {
+        ranges.sort_unstable_by_key(|range| range.start);
+        let mut reached = 0;
+        for range in ranges {
+            let start = range.start.max(reached);
+            let first = self.runs.partition_point(|(run, _)| run.end <= start);
+            for (run, home) in self.runs[first..].iter().take_while(|(run, _)| run.start < range.end) {
+                found(*home, u64::from(run.end.min(range.end).saturating_sub(run.start.max(start))));
+            }
+            reached = reached.max(range.end);
         }
-        u64::from(tokens)
     }
 }
 

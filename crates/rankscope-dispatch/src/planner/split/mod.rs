@@ -4,8 +4,12 @@
 //! sends back a partial output beside its log-sum-exp (the logarithm of the sum of the exponentials of its scores), and the
 //! home of the queries weighs the partial outputs by them; what comes out is the attention over all keys.
 //!
-//! It begins with a plan and changes it only where that moves fewer bytes, with nobody above the limit and the heaviest rank no
-//! heavier. If all of it moves no fewer, since every output then has a log-sum-exp beside it, tasks keep their whole contexts.
+//! It begins with a plan and changes it only where that moves fewer bytes, with nobody above the limit or further above a cap, and the
+//! heaviest rank no heavier. If all of it moves no fewer, or is above a cap, since every output then has a log-sum-exp beside it,
+//! tasks keep their whole contexts.
+//!
+//! A backward pass splits as a forward one does: each rank makes what its keys add to the gradient of a query, and the home of the query
+//! adds that up. It takes the log-sum-exp over all keys, which goes out with the query.
 
 mod document;
 mod search;
@@ -14,10 +18,12 @@ mod tile;
 use rankscope_time::Rank;
 
 use super::Remote;
-use super::bounded::{Caps, Limits, Options};
+use super::bounded::{Ledger, Limits, Options};
+use super::ways::Ways;
 use crate::cost::Work;
 use crate::{Batch, Error, SplitBatch, SplitTask};
 use document::{Costs, Document};
+use search::Standing;
 use tile::{Corner, Tile};
 
 /// Who computes which queries by which keys, and what that moves.
@@ -25,45 +31,56 @@ use tile::{Corner, Tile};
 pub struct SplitPlan {
     /// Tasks are cut where the home of their queries changes.
     pub batch: SplitBatch,
-    /// What crosses between ranks, forward, per layer: queries and outputs once per token and rank that computes something of
-    /// it, a log-sum-exp beside each output if any query has several tasks, and keys and values once per token and rank that needs
-    /// them.
+    /// What crosses between ranks, in the pass that prices are of, per layer: queries and outputs, or their gradients, once per token
+    /// and rank that computes something of it, a log-sum-exp beside each if any query has several tasks, and keys and values once per
+    /// token and rank that needs them.
     pub bytes: u64,
 }
 
 /// Splits keys where that makes `plan`, which is a plan of `layout`, cheaper. A log-sum-exp takes `lse_bytes` for each output.
 ///
 /// # Errors
-/// Those of [`Limits::new`]; [`Error::Options`] with measured time, which is not known for part of the keys, and with caps.
+/// Those of [`Limits::new`]; [`Error::Options`] with measured time, which is not known for part of the keys.
 pub fn split(layout: &Batch, plan: &Batch, options: &Options, lse_bytes: u64) -> Result<SplitPlan, Error> {
     if options.work != Work::Cells {
         return Err(Error::Options {
             what: "keys are split by cells: a table of times does not say what part of a context takes",
         });
     }
-    if options.caps != Caps::default() {
-        return Err(Error::Options { what: "keys are split without regard to caps: leave one of both out" });
-    }
     let costs = Costs { prices: options.prices, lse_bytes };
-    let mut loads = plan.cells()?;
+    let loads = plan.cells()?;
     let limits = limits(&Limits::new(layout, &options.work, options.eps, &options.weights)?, &loads, &options.weights);
+    let mut documents: Vec<Document> = plan.documents().map(Document::new).collect();
+    let mut standing = Standing { loads, limits: &limits, ledger: ledger(&documents, plan.world_size(), options, lse_bytes) };
     let (mut bytes, mut unmerged_bytes, mut tasks) = (0, 0, Vec::new());
-    for (index, shards) in plan.documents().enumerate() {
-        let mut document = Document::new(shards);
-        search::improve(&mut document, &mut loads, &limits, costs);
+    for (index, document) in documents.iter_mut().enumerate() {
+        search::improve(document, &mut standing, costs);
         for (rank, tiles) in &document.parts {
             bytes += document.bytes(*rank, tiles, costs);
             unmerged_bytes += document.bytes(*rank, tiles, Costs { lse_bytes: 0, ..costs });
-            tasks.extend(cut(index, *rank, &document, tiles));
+            tasks.extend(cut(index, *rank, document, tiles));
         }
     }
     let batch = SplitBatch::new(layout, tasks)?;
-    let bytes = if batch.merges() { bytes } else { unmerged_bytes };
+    let (bytes, lse_bytes) = if batch.merges() { (bytes, lse_bytes) } else { (unmerged_bytes, 0) };
     let whole = Remote::of(plan).bytes(options.prices);
-    match bytes < whole {
+    let ledger = ledger(&documents, plan.world_size(), options, lse_bytes);
+    match bytes < whole && ledger.is_none_or(|ledger| ledger.check().is_ok()) {
         true => Ok(SplitPlan { batch, bytes }),
         false => Ok(SplitPlan { batch: SplitBatch::of_whole(plan), bytes: whole }),
     }
+}
+
+/// What ranks send, receive and hold of all documents, if that is capped.
+fn ledger(documents: &[Document], world_size: u32, options: &Options, lse_bytes: u64) -> Option<Ledger> {
+    let ways = Ways::of(options.prices, options.pass).with_lse(lse_bytes, options.pass);
+    let mut ledger = Ledger::new(options.caps, ways, world_size as usize)?;
+    for document in documents {
+        let mut entry = ledger.entry();
+        document.parts.iter().for_each(|(rank, tiles)| document.enter(&mut entry, *rank, tiles, 1));
+        ledger.enter(&entry);
+    }
+    Some(ledger)
 }
 
 /// The tiles of a rank, cut where the home of the queries changes.

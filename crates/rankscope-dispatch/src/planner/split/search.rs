@@ -4,13 +4,22 @@
 //! other the rest. A corner that is as wide as the document divides by queries, as plans without splitting do; one that is as
 //! high, by keys. A rectangle of `q` queries and `m` keys costs `a q + k m` bytes for `q m` cells, which is least for
 //! `a q = k m` (`a` bytes of a query and its output, `k` of a key and a value); queries, outputs, keys and values that lie on the
-//! rank are free, so cuts are tried there as well. Only what moves fewer bytes is kept, and only within the limits.
+//! rank are free, so cuts are tried there as well. Only what moves fewer bytes is kept, and only within the limits and the caps.
 
 use super::document::{Costs, Document};
 use super::tile::{Corner, Tile, inside, outside};
+use crate::planner::bounded::{Entry, Ledger};
+
+/// What ranks have, and what they may.
+pub(super) struct Standing<'a> {
+    pub(super) loads: Vec<u64>,
+    pub(super) limits: &'a [u64],
+    /// What they send, receive and hold of all documents, if that is capped.
+    pub(super) ledger: Option<Ledger>,
+}
 
 /// Improves one document until nothing is found any more.
-pub(super) fn improve(document: &mut Document, loads: &mut [u64], limits: &[u64], costs: Costs) {
+pub(super) fn improve(document: &mut Document, standing: &mut Standing<'_>, costs: Costs) {
     let mut changed: Vec<bool> = vec![true; document.parts.len()];
     for _ in 0..ROUNDS {
         let before = std::mem::replace(&mut changed, vec![false; document.parts.len()]);
@@ -19,10 +28,14 @@ pub(super) fn improve(document: &mut Document, loads: &mut [u64], limits: &[u64]
                 if !(before[first] || before[second] || changed[first] || changed[second]) {
                     continue;
                 }
-                if let Some(division) = best(document, [first, second], loads, limits, costs) {
+                if let Some(division) = best(document, [first, second], standing, costs) {
+                    if let Some(ledger) = &mut standing.ledger {
+                        let entry = divided(ledger, document, [first, second], [&division[0], &division[1]]);
+                        ledger.enter(&entry);
+                    }
                     for (place, tiles) in [first, second].into_iter().zip(division) {
                         let part = &mut document.parts[place];
-                        let load = &mut loads[part.0 as usize];
+                        let load = &mut standing.loads[part.0 as usize];
                         *load = *load + cells(&tiles) - cells(&part.1);
                         part.1 = tiles;
                         changed[place] = true;
@@ -37,7 +50,8 @@ pub(super) fn improve(document: &mut Document, loads: &mut [u64], limits: &[u64]
 }
 
 /// The cheapest division between two ranks, if it is cheaper than the one there is.
-fn best(document: &Document, pair: [usize; 2], loads: &[u64], limits: &[u64], costs: Costs) -> Option<[Vec<Tile>; 2]> {
+fn best(document: &Document, pair: [usize; 2], standing: &Standing<'_>, costs: Costs) -> Option<[Vec<Tile>; 2]> {
+    let Standing { loads, limits, ledger } = standing;
     let parts = pair.map(|place| &document.parts[place]);
     let bytes = |rank: usize, tiles: &[Tile]| document.bytes(parts[rank].0, tiles, costs);
     let mut least = bytes(0, &parts[0].1) + bytes(1, &parts[1].1);
@@ -65,13 +79,26 @@ fn best(document: &Document, pair: [usize; 2], loads: &[u64], limits: &[u64], co
             }
             let rest = outside(&pool, corner);
             let cost = cost + bytes(1 - taker, &rest);
-            if cost < least {
+            let allowed =
+                |ledger: &Ledger| ledger.allows(&divided(ledger, document, [pair[taker], pair[1 - taker]], [&taken, &rest]));
+            if cost < least && ledger.as_ref().is_none_or(allowed) {
                 least = cost;
                 found = Some(if taker == 0 { [taken, rest] } else { [rest, taken] });
             }
         });
     }
     found
+}
+
+/// What changes when two ranks have these tiles in the place of their own.
+fn divided(ledger: &Ledger, document: &Document, pair: [usize; 2], tiles: [&[Tile]; 2]) -> Entry {
+    let mut entry = ledger.entry();
+    for (place, tiles) in pair.into_iter().zip(tiles) {
+        let (rank, before) = &document.parts[place];
+        document.enter(&mut entry, *rank, before, -1);
+        document.enter(&mut entry, *rank, tiles, 1);
+    }
+    entry
 }
 
 /// Calls `found` with corners of `pool` that hold an amount of cells within `amounts`.
