@@ -198,6 +198,24 @@ impl HeadGroups {
         Rows { hidden_q: all(group.hidden_q), hidden_kv: all(group.hidden_kv), lse: all(group.lse), ..*group }
     }
 
+    /// Query heads of one group, if all groups have so many together; of 128 elements each where that is not said, or one.
+    ///
+    /// # Errors
+    /// [`Error::Options`] for heads that groups do not divide evenly, or rows of a group.
+    pub fn heads_of(self, group: &Rows, all: Option<u32>) -> Result<u32, Error> {
+        let Some(all) = all else {
+            let (heads, rest) = (group.hidden_q / HEAD_ELEMENTS, group.hidden_q % HEAD_ELEMENTS);
+            return Ok(if rest == 0 { heads.max(1) } else { 1 });
+        };
+        let heads = all / self.get();
+        match heads > 0 && all.is_multiple_of(self.get()) && group.hidden_q.is_multiple_of(heads) {
+            true => Ok(heads),
+            false => Err(Error::Options {
+                what: "query rows, and groups of heads, have no such heads: say how many there are in all",
+            }),
+        }
+    }
+
     /// The documents of `batch` once for every group.
     ///
     /// # Errors
@@ -239,6 +257,9 @@ impl HeadGroups {
     }
 }
 
+/// Of a head of most models.
+const HEAD_ELEMENTS: u32 = 128;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -272,5 +293,16 @@ mod tests {
         assert_eq!(Assignment::from(&batch).of_heads(three), Err(Error::HeadGroups { groups: 3, documents: 2, document: 2 }));
         assert!(three.rows(&Rows::LLAMA_8B).is_err());
         assert_eq!(HeadGroups::new(0), None);
+    }
+
+    #[test]
+    fn heads_are_told_of_all_groups_together() {
+        let groups = HeadGroups::new(4).unwrap();
+        let rows = groups.rows(&Rows::LLAMA_8B).unwrap();
+        assert_eq!((groups.heads_of(&rows, Some(32)), groups.heads_of(&rows, None)), (Ok(8), Ok(8)));
+        assert_eq!(groups.heads_of(&Rows { hidden_q: 64, ..rows }, None), Ok(1));
+        for none in [0, 2, 30, 12] {
+            assert!(groups.heads_of(&rows, Some(none)).is_err(), "{none}");
+        }
     }
 }

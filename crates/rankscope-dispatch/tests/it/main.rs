@@ -20,6 +20,7 @@ mod received;
 mod reference_laws;
 mod row_indices_laws;
 mod split_batch_laws;
+mod split_bound_laws;
 mod split_exchange_laws;
 mod split_laws;
 mod whole_attention;

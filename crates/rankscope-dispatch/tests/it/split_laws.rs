@@ -173,7 +173,7 @@ proptest! {
     ) {
         let free = options(0.1, hidden_kv).of_pass(pass, &Rows { hidden_kv, ..Rows::LLAMA_8B });
         let plan = bounded(&layout, &free).expect("a plan");
-        let whole = SplitPlan { batch: SplitBatch::of_whole(&plan), bytes: Remote::of(&plan).bytes(free.prices) };
+        let whole = SplitPlan { batch: SplitBatch::of_whole(&plan), bytes: Remote::of(&plan).bytes(free.prices), lse_bytes: 0 };
         let most = used(&whole, &free).into_iter().reduce(|a, b| std::array::from_fn(|kind| a[kind].max(b[kind])));
         let most = most.expect("ranks");
         let cap = |kind: usize| parts[kind].map(|part| (most[kind] as f64 * part) as u64);
@@ -181,7 +181,7 @@ proptest! {
         let options = Options { caps, ..free };
         let Ok(plan) = bounded(&layout, &options) else { return Ok(()) };
         let caps = [0, 1, 2].map(|kind| cap(kind).unwrap_or(u64::MAX));
-        for plan in [SplitPlan { batch: SplitBatch::of_whole(&plan), bytes: 0 }, split(&layout, &plan, &options, LSE_BYTES)?] {
+        for plan in [SplitPlan { batch: SplitBatch::of_whole(&plan), bytes: 0, lse_bytes: 0 }, split(&layout, &plan, &options, LSE_BYTES)?] {
             for (rank, used) in used(&plan, &options).into_iter().enumerate() {
                 prop_assert!((0..3).all(|kind| used[kind] <= caps[kind]), "rank {}: {:?} of {:?}", rank, used, caps);
             }
@@ -207,7 +207,7 @@ fn a_long_document_costs_less_within_caps_as_well() {
     for pass in [Pass::Forward, Pass::Backward] {
         let free = options(0.05, 1024).of_pass(pass, &Rows::LLAMA_8B);
         let plan = bounded(&layout, &free).expect("a plan");
-        let whole = SplitPlan { batch: SplitBatch::of_whole(&plan), bytes: Remote::of(&plan).bytes(free.prices) };
+        let whole = SplitPlan { batch: SplitBatch::of_whole(&plan), bytes: Remote::of(&plan).bytes(free.prices), lse_bytes: 0 };
         let most = used(&whole, &free).into_iter().map(|used| used[0]).max().expect("ranks");
         let caps = Caps { send_bytes: Some(most), ..Caps::default() };
         let capped = split(&layout, &plan, &Options { caps, ..free.clone() }, LSE_BYTES).expect("a plan");

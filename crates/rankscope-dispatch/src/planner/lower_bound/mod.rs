@@ -5,7 +5,11 @@
 //! pays for work, and takes one rank's own queries exactly; it is the better one where most documents lie on one rank.
 //! [`by_position`] pays more for late queries than their work, because they need more context; it is the better one where
 //! documents lie on many.
+//!
+//! Where ranks may share the keys of the same queries neither holds for all plans, and [`by_part`] asks every rank for queries and
+//! keys apart.
 
+mod by_part;
 mod by_position;
 mod by_work;
 
@@ -23,6 +27,20 @@ pub fn lower_bound(layout: &Batch, prices: Prices, limits: &[u64]) -> Result<u64
     }
     let by_work = by_work::bound(layout, prices, limits)?;
     Ok(by_work.max(by_position::bound(layout, prices, limits)))
+}
+
+/// The same where plans may split keys as well, and then move a log-sum-exp of `lse_bytes` beside every query or output.
+///
+/// A plan that computes each query on one rank moves no less than one with whole contexts. In any other, some query is computed away
+/// from where it lives.
+///
+/// # Errors
+/// Those of [`lower_bound`].
+pub fn split_lower_bound(layout: &Batch, prices: Prices, lse_bytes: u64, limits: &[u64]) -> Result<u64, Error> {
+    let whole = lower_bound(layout, prices, limits)?;
+    let query = prices.query.saturating_add(lse_bytes);
+    let shared = by_part::bound(layout, Prices { query, ..prices }, limits)?;
+    Ok(whole.min(shared.max(query)))
 }
 
 /// The most score cells of ranks that keep to `limits` of work. Of measured time that is what the fastest kernel of the table could

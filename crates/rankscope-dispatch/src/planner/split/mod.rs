@@ -35,6 +35,8 @@ pub struct SplitPlan {
     /// and rank that computes something of it, a log-sum-exp beside each if any query has several tasks, and keys and values once per
     /// token and rank that needs them.
     pub bytes: u64,
+    /// What a log-sum-exp takes that goes beside a row, if any goes.
+    pub lse_bytes: u64,
 }
 
 /// Splits keys where that makes `plan`, which is a plan of `layout`, cheaper. A log-sum-exp takes `lse_bytes` for each output.
@@ -62,12 +64,12 @@ pub fn split(layout: &Batch, plan: &Batch, options: &Options, lse_bytes: u64) ->
         }
     }
     let batch = SplitBatch::new(layout, tasks)?;
-    let (bytes, lse_bytes) = if batch.merges() { (bytes, lse_bytes) } else { (unmerged_bytes, 0) };
+    let (bytes, beside) = if batch.merges() { (bytes, lse_bytes) } else { (unmerged_bytes, 0) };
     let whole = Remote::of(plan).bytes(options.prices);
-    let ledger = ledger(&documents, plan.world_size(), options, lse_bytes);
+    let ledger = ledger(&documents, plan.world_size(), options, beside);
     match bytes < whole && ledger.is_none_or(|ledger| ledger.check().is_ok()) {
-        true => Ok(SplitPlan { batch, bytes }),
-        false => Ok(SplitPlan { batch: SplitBatch::of_whole(plan), bytes: whole }),
+        true => Ok(SplitPlan { batch, bytes, lse_bytes }),
+        false => Ok(SplitPlan { batch: SplitBatch::of_whole(plan), bytes: whole, lse_bytes }),
     }
 }
 
