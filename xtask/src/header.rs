@@ -53,6 +53,8 @@ const NAMES: &[(&str, &str)] = &[
     ("SessionReport", "rankscope_session_report"),
     ("PlanRequest", "rankscope_plan_request"),
     ("PlanShard", "rankscope_plan_shard"),
+    ("PlanTask", "rankscope_plan_task"),
+    ("Pass", "rankscope_pass"),
     ("Plan", "rankscope_plan"),
     ("Layout", "rankscope_layout"),
     ("Stats", "rankscope_stats"),
@@ -101,9 +103,20 @@ fn made() -> Result<String> {
         tab_width: 4,
         export: ExportConfig {
             rename: NAMES.iter().map(|(from, to)| ((*from).to_owned(), (*to).to_owned())).collect(),
-            include: ["Type", "Category", "Scope", "FlowStage", "Phase", "Layout", "TieKind", "ProblemSeverity", "PluginEntry"]
-                .map(str::to_owned)
-                .to_vec(),
+            include: [
+                "Type",
+                "Category",
+                "Scope",
+                "FlowStage",
+                "Phase",
+                "Layout",
+                "Pass",
+                "TieKind",
+                "ProblemSeverity",
+                "PluginEntry",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
             exclude: vec!["rankscope_state".to_owned()],
             item_types: vec![
                 ItemType::Constants,

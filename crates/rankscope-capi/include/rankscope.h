@@ -261,6 +261,25 @@ typedef uint32_t rankscope_layout;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// What a plan is for.
+enum rankscope_pass
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // Queries, keys and values out, outputs back.
+    RANKSCOPE_PASS_FORWARD = 0,
+    // A backward pass that keeps nothing of the forward one: all it needs goes out again, and gradients come back.
+    RANKSCOPE_PASS_BACKWARD = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum rankscope_pass rankscope_pass;
+#else
+typedef uint32_t rankscope_pass;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 // What a tie is to.
 enum rankscope_tie_kind
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -383,19 +402,53 @@ typedef struct rankscope_plan_request {
     uint32_t layout;
     // Tokens that a rank holds at most. Zero spreads documents evenly in order, and lets a choice hold 1 % more than the mean.
     uint64_t tokens_per_rank;
+    // What the plan is for: a `rankscope_pass`.
+    uint32_t pass;
+    // Groups that heads are split into, so that ranks may compute a document for some of its heads. Zero and one are the same. Both kinds
+    // of rows divide by it, and there are at most as many groups as key heads.
+    uint32_t head_groups;
+    // Not zero where ranks may share the keys of the same queries, if that moves less: then the plan has tasks.
+    uint32_t split_kv;
+    // Heads of a query row, of all groups together; each has a log-sum-exp where outputs are merged. Zero stands for one for every 128
+    // elements.
+    uint32_t heads;
+    // The most bytes that a rank may send, per layer and pass. Zero is no cap.
+    uint64_t cap_send_bytes;
+    // The most that it may receive.
+    uint64_t cap_receive_bytes;
+    // The most that it may hold at once of queries and context, its own included.
+    uint64_t cap_buffer_bytes;
 } rankscope_plan_request;
 
 // A run of consecutive tokens of one document. It never changes.
 typedef struct rankscope_plan_shard {
-    // Which document, by its place in the request.
+    // Which document, by its place in the request. Where heads are in groups, those of the second group come behind all of the first, and
+    // so on.
     uint32_t document;
     // The rank that should hold the tokens.
     uint32_t holder;
-    // The rank that computes the attention of their queries.
+    // The rank that computes the attention of their queries. Where keys may be split, that is for tasks to say, and here is the holder.
     uint32_t computer;
     // How many there are. The next shard of the document begins behind them.
     uint32_t tokens;
 } rankscope_plan_shard;
+
+// Queries of one document and the keys they attend to, on one rank. Either all keys come before all queries, or they end with the
+// queries, each of which attends to those up to itself. It never changes.
+typedef struct rankscope_plan_task {
+    // Which document, as in shards.
+    uint32_t document;
+    // The rank that computes it.
+    uint32_t computer;
+    // Position of the first query in the document.
+    uint32_t query_start;
+    // Of the one behind the last.
+    uint32_t query_end;
+    // Position of the first key.
+    uint32_t key_start;
+    // Of the one behind the last.
+    uint32_t key_end;
+} rankscope_plan_task;
 
 // A plan. Set `struct_size` first; it then says how much was filled in. Give it back with `rankscope_plan_free`.
 typedef struct rankscope_plan {
@@ -407,12 +460,20 @@ typedef struct rankscope_plan {
     struct rankscope_plan_shard *shards;
     // How many there are.
     size_t shard_count;
-    // What ranks send each other in the forward pass of a layer: queries, keys and values out, outputs back.
+    // What ranks send each other in the pass of a layer: queries, keys and values out, outputs back; or gradients.
     uint64_t bytes;
     // The same of the plan for documents in order, where a layout was chosen.
     uint64_t bytes_in_order;
     // Attention of the heaviest rank over the mean.
     double max_over_mean;
+    // Where keys may be split, what ranks compute: by document, query and key. Null elsewhere, for then shards say it.
+    struct rankscope_plan_task *tasks;
+    // How many there are.
+    size_t task_count;
+    // Groups that heads are split into, at least one.
+    uint32_t head_groups;
+    // Not zero where outputs of some queries come in parts, to be merged by their log-sum-exps.
+    uint32_t merges;
 } rankscope_plan;
 
 // What the recorder does for a plugin, on any thread and at any time.

@@ -20,6 +20,7 @@ pub mod memory;
 pub mod metadata;
 pub mod names;
 pub mod phases;
+mod planned;
 pub mod plans;
 pub mod plugins;
 pub mod reports;

@@ -4,13 +4,11 @@
 //! A loader asks once a batch and reads an array of shards. There is no handle: a plan is the caller's memory until it is given
 //! back. What has no plan is refused with the reason.
 
+use std::mem::offset_of;
 use std::{ptr, slice};
 
-use rankscope_dispatch::planner::bounded::{Options, bounded, loads, max_over_mean};
-use rankscope_dispatch::planner::{Goal, Prices, Remote, choose, place_evenly, place_in_order};
-use rankscope_dispatch::{Batch, Rows};
-
 use crate::guard::{answered, guarded};
+use crate::planned::{Found, found};
 use crate::status::{Error, Status};
 use crate::structures::{fill, sized};
 
@@ -38,6 +36,22 @@ pub struct PlanRequest {
     pub layout: u32,
     /// Tokens that a rank holds at most. Zero spreads documents evenly in order, and lets a choice hold 1 % more than the mean.
     pub tokens_per_rank: u64,
+    /// What the plan is for: a `rankscope_pass`.
+    pub pass: u32,
+    /// Groups that heads are split into, so that ranks may compute a document for some of its heads. Zero and one are the same. Both kinds
+    /// of rows divide by it, and there are at most as many groups as key heads.
+    pub head_groups: u32,
+    /// Not zero where ranks may share the keys of the same queries, if that moves less: then the plan has tasks.
+    pub split_kv: u32,
+    /// Heads of a query row, of all groups together; each has a log-sum-exp where outputs are merged. Zero stands for one for every 128
+    /// elements.
+    pub heads: u32,
+    /// The most bytes that a rank may send, per layer and pass. Zero is no cap.
+    pub cap_send_bytes: u64,
+    /// The most that it may receive.
+    pub cap_receive_bytes: u64,
+    /// The most that it may hold at once of queries and context, its own included.
+    pub cap_buffer_bytes: u64,
 }
 
 const LEAST_REQUEST: u32 = 56;
@@ -52,18 +66,48 @@ pub enum Layout {
     Choose = 1,
 }
 
+/// What a plan is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Pass {
+    /// Queries, keys and values out, outputs back.
+    Forward = 0,
+    /// A backward pass that keeps nothing of the forward one: all it needs goes out again, and gradients come back.
+    Backward = 1,
+}
+
 /// A run of consecutive tokens of one document. It never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct PlanShard {
-    /// Which document, by its place in the request.
+    /// Which document, by its place in the request. Where heads are in groups, those of the second group come behind all of the first, and
+    /// so on.
     pub document: u32,
     /// The rank that should hold the tokens.
     pub holder: u32,
-    /// The rank that computes the attention of their queries.
+    /// The rank that computes the attention of their queries. Where keys may be split, that is for tasks to say, and here is the holder.
     pub computer: u32,
     /// How many there are. The next shard of the document begins behind them.
     pub tokens: u32,
+}
+
+/// Queries of one document and the keys they attend to, on one rank. Either all keys come before all queries, or they end with the
+/// queries, each of which attends to those up to itself. It never changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct PlanTask {
+    /// Which document, as in shards.
+    pub document: u32,
+    /// The rank that computes it.
+    pub computer: u32,
+    /// Position of the first query in the document.
+    pub query_start: u32,
+    /// Of the one behind the last.
+    pub query_end: u32,
+    /// Position of the first key.
+    pub key_start: u32,
+    /// Of the one behind the last.
+    pub key_end: u32,
 }
 
 /// A plan. Set `struct_size` first; it then says how much was filled in. Give it back with `rankscope_plan_free`.
@@ -78,12 +122,20 @@ pub struct Plan {
     pub shards: *mut PlanShard,
     /// How many there are.
     pub shard_count: usize,
-    /// What ranks send each other in the forward pass of a layer: queries, keys and values out, outputs back.
+    /// What ranks send each other in the pass of a layer: queries, keys and values out, outputs back; or gradients.
     pub bytes: u64,
     /// The same of the plan for documents in order, where a layout was chosen.
     pub bytes_in_order: u64,
     /// Attention of the heaviest rank over the mean.
     pub max_over_mean: f64,
+    /// Where keys may be split, what ranks compute: by document, query and key. Null elsewhere, for then shards say it.
+    pub tasks: *mut PlanTask,
+    /// How many there are.
+    pub task_count: usize,
+    /// Groups that heads are split into, at least one.
+    pub head_groups: u32,
+    /// Not zero where outputs of some queries come in parts, to be merged by their log-sum-exps.
+    pub merges: u32,
 }
 
 const LEAST_PLAN: u32 = 48;
@@ -99,24 +151,50 @@ pub unsafe extern "C" fn rankscope_plan_documents(request: *const PlanRequest, p
         let request = unsafe { sized(request, "rankscope_plan_request", LEAST_REQUEST) }?;
         // SAFETY: the caller says so.
         let lengths = unsafe { lengths(&request) }?;
-        let (planned, bytes_in_order, options) = planned(&request, lengths)?;
-        let shards = shards(&planned);
+        let Found { shards, tasks, bytes, bytes_in_order, max_over_mean, merges } = found(&request, lengths)?;
+        // SAFETY: the caller says so.
+        unsafe { has_room(plan, tasks.is_some()) }?;
         let ours = Plan {
             struct_size: size_of::<Plan>() as u32,
-            documents: planned.len() as u32,
+            documents: lengths.len() as u32,
             shards: ptr::null_mut(),
             shard_count: shards.len(),
-            bytes: Remote::of(&planned).bytes(options.prices),
+            bytes,
             bytes_in_order,
-            max_over_mean: max_over_mean(&loads(&planned, &options.work)?, &[]),
+            max_over_mean,
+            tasks: ptr::null_mut(),
+            task_count: tasks.as_ref().map_or(0, Vec::len),
+            head_groups: request.head_groups.max(1),
+            merges: merges.into(),
         };
         // SAFETY: the caller says so. Nothing is handed over before it is known that it can be.
         unsafe { fill(plan, &ours, "rankscope_plan", LEAST_PLAN) }?;
-        // SAFETY: it was filled just now.
-        unsafe { (&raw mut (*plan).shards).write(Box::into_raw(shards.into_boxed_slice()).cast()) };
+        // SAFETY: it was filled just now; there is room for tasks where there are some.
+        unsafe {
+            (&raw mut (*plan).shards).write(Box::into_raw(shards.into_boxed_slice()).cast());
+            if let Some(tasks) = tasks {
+                (&raw mut (*plan).tasks).write(Box::into_raw(tasks.into_boxed_slice()).cast());
+            }
+        }
         Ok(())
     })
 }
+
+/// Whether a plan has room for tasks, if it is to have some.
+///
+/// # Safety
+/// `plan` is null or has as many bytes as it says.
+unsafe fn has_room(plan: *const Plan, with_tasks: bool) -> Result<(), Error> {
+    // SAFETY: the caller says so; zeros are a plan.
+    let found = unsafe { sized(plan, "rankscope_plan", LEAST_PLAN) }?.struct_size;
+    match with_tasks && (found as usize) < TASKS_END {
+        true => Err(Error::Outgrown { structure: "rankscope_plan", found, field: "tasks", needed: TASKS_END }),
+        false => Ok(()),
+    }
+}
+
+/// Where the tasks and their count end.
+const TASKS_END: usize = offset_of!(Plan, task_count) + size_of::<usize>();
 
 /// Gives back what a plan holds. One that holds nothing any more, or null, is none.
 ///
@@ -128,14 +206,26 @@ pub unsafe extern "C" fn rankscope_plan_free(plan: *mut Plan) {
         if plan.is_null() || !plan.is_aligned() {
             return;
         }
-        // SAFETY: every plan that was filled has both.
-        let (shards, count) = unsafe { (&mut (*plan).shards, &mut (*plan).shard_count) };
-        let (shards, count) = (std::mem::replace(shards, ptr::null_mut()), std::mem::take(count));
-        if !shards.is_null() {
-            // SAFETY: they are a box of as many, which nobody has any more.
-            drop(unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(shards, count)) });
+        // SAFETY: every plan that was filled has both, and says how far it was filled.
+        unsafe {
+            give_back(&mut (*plan).shards, &mut (*plan).shard_count);
+            if (*plan).struct_size as usize >= TASKS_END {
+                give_back(&mut (*plan).tasks, &mut (*plan).task_count);
+            }
         }
     });
+}
+
+/// Drops what was handed over, if it was not given back before.
+///
+/// # Safety
+/// They are the place and the length of a box that nobody else has, or null.
+unsafe fn give_back<T>(entries: &mut *mut T, count: &mut usize) {
+    let (entries, count) = (std::mem::replace(entries, ptr::null_mut()), std::mem::take(count));
+    if !entries.is_null() {
+        // SAFETY: the caller says so.
+        drop(unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(entries, count)) });
+    }
 }
 
 /// The lengths of the documents.
@@ -157,58 +247,5 @@ unsafe fn lengths(request: &PlanRequest) -> Result<&[u32], Error> {
     Ok(unsafe { slice::from_raw_parts(request.lengths, documents) })
 }
 
-/// The plan, the bytes of that in order where another layout was chosen, and what was asked.
-fn planned(request: &PlanRequest, lengths: &[u32]) -> Result<(Batch, u64, Options), Error> {
-    let options = Options::new(request.eps, Prices::of(&rows(request)?));
-    let room = Some(request.tokens_per_rank).filter(|room| *room > 0);
-    let given = match room {
-        Some(room) => place_in_order(lengths, request.ranks, room)?,
-        None => place_evenly(lengths, request.ranks)?,
-    };
-    match request.layout {
-        0 => Ok((bounded(&given, &options)?, 0, options)),
-        1 => {
-            let chosen = choose(&given, room, &options, Goal::FewestBytes)?;
-            let in_order = chosen.given.map_or(0, |plan| Remote::of(&plan).bytes(options.prices));
-            Ok((chosen.plan, in_order, options))
-        }
-        layout => Err(Error::NoSuchNumber { argument: "layout", number: layout.into() }),
-    }
-}
-
-fn rows(request: &PlanRequest) -> Result<Rows, Error> {
-    let PlanRequest { hidden_q, hidden_kv, element_bytes, .. } = *request;
-    if (hidden_q, hidden_kv, element_bytes) == (0, 0, 0) {
-        return Ok(Rows::LLAMA_8B);
-    }
-    for (argument, number, most) in [
-        ("hidden_q", hidden_q, ELEMENTS_MAX),
-        ("hidden_kv", hidden_kv, ELEMENTS_MAX),
-        ("element_bytes", element_bytes, ELEMENT_BYTES_MAX),
-    ] {
-        if number == 0 || number > most {
-            return Err(Error::NoSuchNumber { argument, number: number.into() });
-        }
-    }
-    Ok(Rows { hidden_q, hidden_kv, lse: 0, element_bytes })
-}
-
-fn shards(plan: &Batch) -> Vec<PlanShard> {
-    let mut shards = Vec::with_capacity(plan.shards().len());
-    for (document, own) in (0..).zip(plan.documents()) {
-        shards.extend(own.iter().map(|shard| PlanShard {
-            document,
-            holder: shard.linear.0,
-            computer: shard.attention.0,
-            tokens: shard.tokens,
-        }));
-    }
-    shards
-}
-
 /// A batch of more is none.
 const DOCUMENTS_MAX: usize = 1 << 28;
-/// As plan files have it.
-const ELEMENTS_MAX: u32 = 1 << 24;
-/// As plan files have it.
-const ELEMENT_BYTES_MAX: u32 = 16;

@@ -49,6 +49,8 @@ pub(crate) enum Error {
         "{structure}.struct_size is {found}, which no version of it has (the first had {least}): set it to sizeof({structure})"
     )]
     StructSize { structure: &'static str, found: u32, least: u32 },
+    #[error("{structure}.struct_size is {found}: what was asked for needs `{field}`, and {needed} bytes for that")]
+    Outgrown { structure: &'static str, found: u32, field: &'static str, needed: usize },
     #[error("{handle} is no handle, or one that was closed")]
     Handle { handle: u64 },
     #[error("the recording {handle} is a snapshot or was stopped: it has no session to {wanted}")]
@@ -79,7 +81,7 @@ impl Error {
             Self::Null { .. } | Self::NoSuchNumber { .. } | Self::TooLong { .. } | Self::NoSuchFormat { .. } => {
                 Status::InvalidArgument
             }
-            Self::StructSize { .. } => Status::UnknownStructSize,
+            Self::StructSize { .. } | Self::Outgrown { .. } => Status::UnknownStructSize,
             Self::Plugin(_) | Self::NoPlan(_) => Status::InvalidArgument,
             Self::Handle { .. } => Status::UnknownHandle,
             Self::NotRunning { .. } | Self::Stop(StopError::AlreadyStopped { .. }) => Status::AlreadyStopped,
