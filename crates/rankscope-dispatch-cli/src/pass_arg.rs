@@ -1,6 +1,6 @@
 //! A pass of a layer, as one is named on the command line.
 
-use rankscope_dispatch::Pass;
+use rankscope_dispatch::{Direction, Pass};
 
 /// Which pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -18,4 +18,9 @@ impl From<PassArg> for Pass {
             PassArg::Backward => Self::Backward,
         }
     }
+}
+
+/// The exchanges of one pass by itself, or those of a layer whose backward pass keeps what the forward one had.
+pub(crate) fn exchanges(pass: Option<PassArg>) -> Vec<Direction> {
+    pass.map_or_else(|| Direction::LAYER.to_vec(), |pass| Pass::from(pass).exchanges().to_vec())
 }

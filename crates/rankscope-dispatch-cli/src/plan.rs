@@ -11,7 +11,7 @@ use anyhow::{Context, bail, ensure};
 use rankscope_cli::ExitCode;
 use rankscope_cli::output::{self, Format};
 use rankscope_dispatch::cost::Work;
-use rankscope_dispatch::planner::bounded::{Options, explain};
+use rankscope_dispatch::planner::bounded::{Caps, Options, explain};
 use rankscope_dispatch::planner::split::{SplitPlan, split};
 use rankscope_dispatch::planner::{Goal, equal_flops, greedy, not_worse, place_evenly, place_in_order, place_on_ranks};
 use rankscope_dispatch::{Assignment, Batch, HeadGroups, Pass, Rows};
@@ -67,21 +67,22 @@ pub(crate) struct Args {
     #[arg(long, value_name = "BYTES", default_value_t = Rows::LLAMA_8B.element_bytes,
         value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_ELEMENT_BYTES)))]
     element_bytes: u32,
-    /// Draw the plan: load before and after, who sends to whom, where documents are computed
+    /// Draw the plan: load before and after, who sends to whom, where documents, or parts of their heads, are computed
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Explain every move: which rank it relieves, what it costs, and what it would cost elsewhere
     #[arg(long)]
     explain: bool,
     /// Let several ranks share the keys and values of a query and merge their outputs, where that moves less. The figures are those
-    /// without it; a line says what it comes to, and --out writes it
+    /// without it; two lines say what it comes to and what is needed at least, and --out writes it
     #[arg(long)]
     split_kv: bool,
     /// Groups that heads are split into: ranks may compute a document for some of its heads. Both kinds of rows divide by it, and
     /// there are at most as many groups as key heads
     #[arg(long, value_name = "GROUPS", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=MOST_HEAD_GROUPS))]
     head_groups: u32,
-    /// Heads of a query row; each has a log-sum-exp where outputs are merged [default: one for every 128 elements]
+    /// Heads of a query row, of all groups together; each has a log-sum-exp where outputs are merged [default: one for every 128
+    /// elements]
     #[arg(long, value_name = "HEADS", value_parser = elements())]
     heads: Option<u32>,
     /// Write the plan: JSON, or compact if the name ends in .rkd
@@ -123,20 +124,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let groups = HeadGroups::new(args.head_groups).context("--head-groups 0: all heads are one group at least")?;
     let by_heads = groups != HeadGroups::ONE;
     ensure!(
-        !by_heads || args.html.is_none(),
-        "--html draws documents, and not groups of their heads: leave it or --head-groups out"
-    );
-    ensure!(
         !by_heads || matches!(args.planner, Planner::Bounded | Planner::Exact),
         "--head-groups is for the planners bounded and exact"
     );
     let all_rows = rows;
     let rows = groups.rows(&rows).with_context(|| format!("--head-groups {}", groups.get()))?;
     let pass = Pass::from(args.pass);
-    ensure!(
-        pass == Pass::Forward || !(args.split_kv || args.settings.has_caps()),
-        "--pass backward: --split-kv and the caps are of forward passes"
-    );
     let options = args.settings.options(args.eps, &rows, pass)?;
     let hardware = args.settings.hardware()?;
     ensure!(
@@ -150,8 +143,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let found = match by_heads {
         false => planned(args, &documents, &options, goal),
         true => {
-            // Where documents lie is a matter of all heads.
-            let whole = args.settings.options(args.eps, &all_rows, pass)?;
+            // Where documents lie is a matter of all heads, and caps are of those that compute parts of them.
+            let whole = Options { caps: Caps::default(), ..args.settings.options(args.eps, &all_rows, pass)? };
             let exactly = args.planner == Planner::Exact;
             planned(args, &documents, &whole, Goal::FewestBytes).and_then(|found| {
                 let plan = |all: &Batch| if exactly { exact(all, &options) } else { goal.plan(all, &options) };
@@ -163,14 +156,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let elapsed = started.elapsed();
 
     let moves = if args.explain { Some(explain(&layout, &plan, &options)?) } else { None };
-    let split = if args.split_kv { Some(divided(args, &layout, &plan, &options, &rows)?) } else { None };
+    let split = if args.split_kv { Some(divided(args, groups, &layout, &plan, &options, &rows)?) } else { None };
     if let Some(path) = &args.out {
         match &split {
             Some((split, rows)) => paths::save(path, Assignment::from(&split.batch).of_heads(groups)?, rows)?,
             None => paths::save(path, Assignment::from(&plan).of_heads(groups)?, &rows)?,
         }
     }
-    let split = split.map(|(split, _)| SplitKv::new(&split, &plan, &options)).transpose()?;
+    let split = split.map(|(split, _)| SplitKv::new(&split, &layout, &plan, &options)).transpose()?;
     let answer = Answer::new(&layout, &plan, &options, rows.element_bytes, args.planner.into(), elapsed)?
         .placed(placement)
         .of_heads(groups)
@@ -178,7 +171,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         .explained(moves)
         .splitting(split);
     if let Some(path) = &args.html {
-        let drawn = html::document(&args.input.display().to_string(), &plan, &rows, &answer)?;
+        let assignment = Assignment::from(&plan).of_heads(groups)?;
+        let drawn = html::document(&args.input.display().to_string(), &assignment, &rows, &answer)?;
         paths::write(path, rankscope_report::dispatch_html(&drawn)?.as_bytes())?;
     }
     match args.format {
@@ -189,22 +183,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 /// The plan with keys and values split, and its rows, which are of one group of heads.
-fn divided(args: &Args, layout: &Batch, plan: &Batch, options: &Options, rows: &Rows) -> anyhow::Result<(SplitPlan, Rows)> {
-    let heads =
-        args.heads.unwrap_or(if rows.hidden_q.is_multiple_of(HEAD_ELEMENTS) { rows.hidden_q / HEAD_ELEMENTS } else { 1 });
-    ensure!(
-        rows.hidden_q.is_multiple_of(heads),
-        "--heads {heads}: query rows of {} elements have no such heads",
-        rows.hidden_q
-    );
+fn divided(
+    args: &Args,
+    groups: HeadGroups,
+    layout: &Batch,
+    plan: &Batch,
+    options: &Options,
+    rows: &Rows,
+) -> anyhow::Result<(SplitPlan, Rows)> {
+    let heads = groups.heads_of(rows, args.heads).with_context(|| format!("--heads {}", args.heads.unwrap_or_default()))?;
     let lse_bytes = heads.saturating_mul(Rows::lse_bytes(rows.element_bytes));
     let split = split(layout, plan, options, lse_bytes.into())?;
     let rows = if split.batch.merges() { rows.with_lse_of(heads) } else { *rows };
     Ok((split, rows))
 }
-
-/// Heads of most models.
-const HEAD_ELEMENTS: u32 = 128;
 
 fn share(text: &str) -> Result<f64, String> {
     let share = text.parse::<f64>().ok().filter(|share| share.is_finite() && *share >= 0.0);

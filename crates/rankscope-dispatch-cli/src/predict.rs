@@ -6,13 +6,12 @@ use anyhow::{Context, Result};
 use rankscope_cli::ExitCode;
 use rankscope_cli::output::{self, Format};
 use rankscope_dispatch::network::{PredictedExchange, RankTime};
-use rankscope_dispatch::{Direction, Pass};
 use rankscope_plan_files::network::Known;
 use rankscope_plan_files::predicted;
 use rankscope_report::{Style, bytes, columns, duration, paragraph};
 
 use super::calibrate::{Reading, calibrated};
-use super::pass_arg::PassArg;
+use super::pass_arg::{PassArg, exchanges};
 use super::paths;
 
 /// Predict how long a plan's exchanges take on a network
@@ -63,11 +62,7 @@ impl NetworkArgs {
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let known = args.network.load(&args.reading)?;
     let plan = paths::load(&args.input)?;
-    let wanted = match args.pass {
-        Some(pass) => Pass::from(pass).exchanges().to_vec(),
-        None => Direction::LAYER.to_vec(),
-    };
-    let exchanges = known.network.predict_exchanges(&plan.assignment, &plan.rows, &wanted);
+    let exchanges = known.network.predict_exchanges(&plan.assignment, &plan.rows, &exchanges(args.pass));
     let exchanges = exchanges.with_context(|| args.input.display().to_string())?;
     output::answer(&match args.format {
         Format::Json => predicted::document(&known, &exchanges).to_string(),

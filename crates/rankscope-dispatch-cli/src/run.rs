@@ -1,4 +1,4 @@
-//! `rankscope dispatch run`: the four exchanges of a plan between real ranks. What is executed and how it is compared is in
+//! `rankscope dispatch run`: the exchanges of a plan between real ranks. What is executed and how it is compared is in
 //! `rankscope-transport`; here a backend is chosen, and what it took is told.
 
 mod backend;
@@ -10,11 +10,12 @@ use anyhow::Context;
 use clap::ValueEnum;
 use rankscope_cli::ExitCode;
 use rankscope_cli::output::{self, Format};
+use rankscope_dispatch::Rows;
 use rankscope_dispatch::movement::ElementType;
-use rankscope_dispatch::{Direction, Rows};
 use rankscope_transport::execute::{ExecuteError, Trial};
 
 use self::report::Report;
+use super::pass_arg::{PassArg, exchanges};
 use super::paths;
 use super::row_args::elements;
 use super::simulate_bytes::{element_type, fits, merging};
@@ -30,6 +31,9 @@ pub(crate) struct Args {
     /// A plan, as JSON or in the compact form; - for the standard input
     #[arg(value_name = "PLAN")]
     input: PathBuf,
+    /// Only the exchanges of this pass; a backward one by itself sends everything again. Without it the four of a layer
+    #[arg(long, value_enum)]
+    pass: Option<PassArg>,
     /// What the ranks run as
     #[arg(long, value_enum, default_value = "threads")]
     backend: Backend,
@@ -91,11 +95,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         ..plan.rows
     };
     let rows = merging(&plan, rows);
-    for direction in Direction::LAYER {
+    let directions = exchanges(args.pass);
+    for &direction in &directions {
         let exchange = plan.assignment.exchange(&rows, direction)?;
         fits(&exchange, direction, args.memory).with_context(|| args.input.display().to_string())?;
     }
-    let trial = Trial::new(&plan.assignment, &rows, element, args.repeat, args.seed)?;
+    let trial = Trial::of(&plan.assignment, &rows, element, &directions, args.repeat, args.seed)?;
     let (outcome, exit) = match backend::run(args.backend, mode, &trial) {
         Ok(None) => return Ok(ExitCode::SUCCESS),
         Ok(Some(outcomes)) => (Ok(outcomes), ExitCode::SUCCESS),

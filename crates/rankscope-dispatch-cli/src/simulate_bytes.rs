@@ -1,4 +1,4 @@
-//! Moves the bytes of all four exchanges of a layer through the buffers that a transport would use, and holds what arrives
+//! Moves the bytes of the exchanges of a layer, or of one pass of it, through the buffers that a transport would use, and holds what arrives
 //! against the plain reference. Gradients of keys are checked by sending ones: each token must get back how often it was used.
 
 use std::path::Path;
@@ -13,12 +13,16 @@ use rankscope_plan_files::plan::Plan;
 use rankscope_plan_files::simulated::{Contexts, Moved, RankBytes, Simulation};
 use rankscope_report::{bytes, columns, duration, paragraph};
 
+use super::pass_arg::{PassArg, exchanges};
 use super::paths;
 use super::row_args::{elements, elements_or_none};
 
 /// How rows look while they are moved.
 #[derive(Debug, clap::Args)]
 pub(crate) struct BytesArgs {
+    /// Only the exchanges of this pass; a backward one by itself sends everything again. Without it the four of a layer
+    #[arg(long, value_enum, conflicts_with = "events")]
+    pass: Option<PassArg>,
     /// Element type in which gradients are summed
     #[arg(long, value_name = "TYPE", default_value = "bf16", value_parser = element_type)]
     dtype: ElementType,
@@ -59,7 +63,7 @@ pub(crate) fn run(input: &Path, args: &BytesArgs, format: Format) -> Result<Exit
 }
 
 fn simulated(plan: &Plan, rows: &Rows, args: &BytesArgs) -> Result<Simulation> {
-    let exchanges = Direction::LAYER.into_iter().map(|direction| moved(plan, rows, direction, args));
+    let exchanges = exchanges(args.pass).into_iter().map(|direction| moved(plan, rows, direction, args));
     let exchanges = exchanges.collect::<Result<_>>();
     Ok(Simulation::new(plan, args.dtype, exchanges?)?)
 }

@@ -16,6 +16,12 @@ pub struct DispatchDocument {
     pub title: String,
     /// Which planner.
     pub planner: String,
+    /// Which pass of a layer: `forward` or `backward`. Nothing stands for the forward one.
+    #[serde(default)]
+    pub pass: String,
+    /// Groups that heads are split into, if they are.
+    #[serde(default)]
+    pub head_groups: Option<u32>,
     /// How much a rank may exceed the mean, as a share of it, where the planner promises that.
     pub eps: Option<f64>,
     /// Work of the mean rank.
@@ -26,7 +32,7 @@ pub struct DispatchDocument {
     pub tokens: u64,
     /// Documents in the batch; [`Self::documents`] may hold only the longest.
     pub document_count: u64,
-    /// Bytes that leave their rank in the forward exchange of queries, keys and values and in that of the outputs.
+    /// Bytes that leave their rank in the two exchanges of the pass.
     pub moved_bytes: u64,
     /// What the reader should know.
     pub notes: Vec<Note>,
@@ -62,6 +68,18 @@ pub struct DispatchedDocument {
     pub document: u64,
     /// Its length.
     pub tokens: u64,
-    /// From start to end: the rank that holds the piece, the rank that computes it, tokens.
+    /// From start to end: the rank that holds the piece, the rank that computes it, tokens. Nothing where heads are split.
+    pub shards: Vec<(u32, u32, u64)>,
+    /// The same of each part of the heads, where they are split.
+    #[serde(default)]
+    pub heads: Vec<DispatchedHeads>,
+}
+
+/// Groups of heads of a document that are computed alike.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct DispatchedHeads {
+    /// Their numbers, from 0 on, rising.
+    pub groups: Vec<u32>,
+    /// As those of the document.
     pub shards: Vec<(u32, u32, u64)>,
 }

@@ -65,7 +65,7 @@ pub use compare::{
     Direction, GateCheck, GateResult, MetricComparison, MetricUnit, MoreEvidence, Observation, OnInconclusive, OrderChange,
     Over, Place, RankChange, Ranking, StructureChange, StructureChanges, StructureKind, StructureVariation,
 };
-pub use dispatch::{DispatchDocument, DispatchRank, DispatchedDocument};
+pub use dispatch::{DispatchDocument, DispatchRank, DispatchedDocument, DispatchedHeads};
 pub use doctor::{DoctorDocument, DoctorFinding, DoctorStanding, DoctorTopic};
 pub use from_traces::{BoundEnd, ClockFlip, EstimatedClock, FlippedAnswer, FromTracesDocument};
 pub use gpu_clock::{

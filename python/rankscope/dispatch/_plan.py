@@ -70,10 +70,11 @@ def plan(
     the fewest bytes; `attention_tflops` is the speed of attention kernels.
 
     With `backward` the plan is for a backward pass by itself, which keeps nothing of the forward one, so that all it needs is sent again: its
-    bytes and times are those of that pass. For the fewest bytes both passes have the same plan; for the shortest time they may not.
+    bytes and times are those of that pass, and so are caps. For the fewest bytes both passes have the same plan; for the shortest time they may not.
 
     With `split_kv` several ranks share the keys of the same queries where that moves less, and their outputs are merged by the
-    log-sum-exps of `heads` heads (one for every 128 elements of a query row if not given). With `head_groups` ranks may compute a document
+    log-sum-exps of `heads` heads, of all groups together (one for every 128 elements of a query row if not given); `to_dict` says what it
+    comes to under `split_kv`, and what is needed at least whoever has which keys. With `head_groups` ranks may compute a document
     for some of its heads: as many groups as there are key heads at most, and both kinds of rows divide by it.
 
     `hidden_q`, `hidden_kv` and `element_bytes` are the sizes of a row of queries and of keys on one rank. No rank computes more than
@@ -84,8 +85,6 @@ def plan(
     ensure_whole(hidden_q=hidden_q, hidden_kv=hidden_kv, element_bytes=element_bytes, heads=heads, head_groups=head_groups)
     caps = {"cap_send_bytes": cap_send_bytes, "cap_receive_bytes": cap_receive_bytes, "cap_buffer_bytes": cap_buffer_bytes}
     ensure_whole(PlanError, BITS_64, **caps)
-    if backward and (split_kv or any(cap is not None for cap in caps.values())):
-        raise PlanError("`backward`: split_kv and caps are of forward passes")
     rows = (hidden_q, hidden_kv, 0, element_bytes)
     if shards is not None:
         if documents is not None or cu_seqlens is not None:
@@ -107,7 +106,8 @@ def plan(
         "attention_tflops": attention_tflops,
         "head_groups": head_groups,
         "backward": bool(backward),
-        "split_heads": (heads or max(hidden_q // 128, 1)) if split_kv else None,
+        "split_kv": bool(split_kv),
+        "heads": heads,
     }
     return Plan(laid_out.planned(settings))
 

@@ -22,13 +22,13 @@ pub(super) struct Settings {
     /// Balance measured time: a JSON file with `queries`, `contexts` and `milliseconds` (a row per length of queries)
     #[arg(long, value_name = "FILE")]
     time_table: Option<PathBuf>,
-    /// The most bytes that a rank may send, per layer and forward pass
+    /// The most bytes that a rank may send, per layer and pass
     #[arg(long, value_name = "BYTES")]
     cap_send_bytes: Option<u64>,
     /// The most bytes that a rank may receive
     #[arg(long, value_name = "BYTES")]
     cap_receive_bytes: Option<u64>,
-    /// The most bytes of queries and context that a rank may hold, its own included
+    /// The most bytes of queries and context that a rank may hold, its own included; in a backward pass, of outputs and their gradients, too
     #[arg(long, value_name = "BYTES")]
     cap_buffer_bytes: Option<u64>,
     /// Plan for the shortest pass on this network, a file or a known one, instead of the fewest bytes
@@ -64,10 +64,6 @@ impl Settings {
         Ok(Some(Hardware { network: paths::network(name)?.network, machine }))
     }
 
-    pub(super) fn has_caps(&self) -> bool {
-        [self.cap_send_bytes, self.cap_receive_bytes, self.cap_buffer_bytes].iter().any(Option::is_some)
-    }
-
     pub(super) fn options(&self, eps: f64, rows: &Rows, pass: Pass) -> anyhow::Result<Options> {
         let weights = self.weights.as_deref().map(weights).transpose()?.unwrap_or_default();
         let work = self.time_table.as_deref().map(time_table).transpose()?.map_or(Work::Cells, Work::Time);
@@ -76,7 +72,8 @@ impl Settings {
             receive_bytes: self.cap_receive_bytes,
             buffer_bytes: self.cap_buffer_bytes,
         };
-        Ok(Options { caps, eps, prices: Prices::of_pass(rows, pass), pass, work, weights, search_steps: self.search_steps })
+        let prices = Prices::of_pass(rows, pass);
+        Ok(Options { caps, eps, prices, pass, work, weights, search_steps: self.search_steps })
     }
 }
 

@@ -40,21 +40,10 @@ pub(super) fn table(answer: &Answer) -> String {
         };
         line("documents as given", bytes(given) + &less);
     }
-    line("of it by the layout", bytes(answer.layout_bytes));
-    line(
-        "at least needed",
-        match answer.gap {
-            Some(gap) if gap < 10.0 => {
-                format!(
-                    "{} with this layout, so at most {:.0} % more than needed",
-                    bytes(answer.lower_bound_bytes),
-                    gap * 100.0
-                )
-            }
-            Some(gap) => format!("{} with this layout, a bound {:.0} times lower", bytes(answer.lower_bound_bytes), gap + 1.0),
-            None => "not known".to_owned(),
-        },
-    );
+    let lies = if answer.layout_bytes <= answer.bytes { "of it by the layout" } else { "computed where it lies" };
+    line(lies, bytes(answer.layout_bytes));
+    let contexts = if answer.split_kv.is_some() { "with this layout and whole contexts" } else { "with this layout" };
+    line("at least needed", needed(answer.lower_bound_bytes, answer.gap, contexts));
     if let Some(ns) = answer.forward_ns.or(answer.backward_ns) {
         let takes = format!("{} a layer, if attention hides nothing of the exchanges", duration(ns as f64));
         line(&format!("a {} pass", answer.pass.as_str()), takes);
@@ -68,6 +57,7 @@ pub(super) fn table(answer: &Answer) -> String {
     if let Some(split) = &answer.split_kv {
         let less = split.saved as f64 / answer.bytes.max(1) as f64 * 100.0;
         line("split keys and values", format!("move {}, {less:.1} % less, in {} tasks", bytes(split.bytes), split.tasks.len()));
+        line("needed if split", needed(split.lower_bound_bytes, split.gap, "with this layout, whoever has which keys"));
     }
     text.push('\n');
     bars(&mut text, answer);
@@ -75,6 +65,16 @@ pub(super) fn table(answer: &Answer) -> String {
         explain(&mut text, answer, why);
     }
     text
+}
+
+/// What plans of some kind move at least, and how far above it this one can be.
+fn needed(least_bytes: u64, gap: Option<f64>, of: &str) -> String {
+    let least = bytes(least_bytes);
+    match gap {
+        Some(gap) if gap < 10.0 => format!("{least} {of}, so at most {:.0} % more than needed", gap * 100.0),
+        Some(gap) => format!("{least} {of}, a bound {:.0} times lower", gap + 1.0),
+        None => "not known".to_owned(),
+    }
 }
 
 /// Two lines: what moved and why; what it costs, here and elsewhere.

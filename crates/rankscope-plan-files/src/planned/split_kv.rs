@@ -1,8 +1,8 @@
 //! A plan of which ranks share the keys of the same queries, beside the one that it began with.
 
-use rankscope_dispatch::planner::Remote;
-use rankscope_dispatch::planner::bounded::{Options, max_over_mean};
+use rankscope_dispatch::planner::bounded::{Limits, Options, max_over_mean};
 use rankscope_dispatch::planner::split::SplitPlan;
+use rankscope_dispatch::planner::{Remote, gap, split_lower_bound};
 use rankscope_dispatch::{Batch, Error, SplitTask};
 use serde::Serialize;
 
@@ -10,10 +10,14 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SplitKv {
-    /// Forward, per layer, with the log-sum-exps that merging needs.
+    /// Of the pass, per layer, with the log-sum-exps that merging needs.
     pub bytes: u64,
     /// Bytes fewer than without splitting.
     pub saved: u64,
+    /// What every plan with the same limits moves at least, whoever has which keys.
+    pub lower_bound_bytes: u64,
+    /// Bytes over that, less one; nothing where it is zero and bytes are not.
+    pub gap: Option<f64>,
     /// Load of the heaviest rank, by its weight, over the mean.
     pub max_over_mean: f64,
     /// Document, start and end of its queries, start and end of its keys, home of the queries, rank that computes.
@@ -21,11 +25,14 @@ pub struct SplitKv {
 }
 
 impl SplitKv {
-    /// What `split`, which began with `plan`, comes to.
+    /// What `split`, which began with `plan` of `layout`, comes to.
     ///
     /// # Errors
-    /// Work beyond 64 bits.
-    pub fn new(split: &SplitPlan, plan: &Batch, options: &Options) -> Result<Self, Error> {
+    /// Weights that are none, or work beyond 64 bits.
+    pub fn new(split: &SplitPlan, layout: &Batch, plan: &Batch, options: &Options) -> Result<Self, Error> {
+        let cells = split.batch.cells()?;
+        let limits = Limits::new(layout, &options.work, options.eps, &options.weights)?.kept_by(&cells);
+        let bound = split_lower_bound(layout, options.prices, split.lse_bytes, &limits)?;
         let task = |task: &SplitTask| {
             let SplitTask { document, queries, keys, rank } = task;
             let home = split.batch.home(*document, queries.start).map_or(0, |rank| rank.0);
@@ -36,7 +43,9 @@ impl SplitKv {
         Ok(Self {
             bytes: split.bytes,
             saved: Remote::of(plan).bytes(options.prices).saturating_sub(split.bytes),
-            max_over_mean: max_over_mean(&split.batch.cells()?, &options.weights),
+            lower_bound_bytes: bound,
+            gap: gap(split.bytes, bound),
+            max_over_mean: max_over_mean(&cells, &options.weights),
             tasks: split.batch.tasks().iter().map(task).collect(),
         })
     }

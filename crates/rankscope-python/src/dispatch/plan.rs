@@ -78,8 +78,10 @@ struct Settings {
     network: Option<(String, Option<Vec<u8>>)>,
     attention_tflops: f64,
     head_groups: u32,
-    /// Heads of a query row, of all groups, if keys may be split.
-    split_heads: Option<u32>,
+    /// Keys may be split.
+    split_kv: bool,
+    /// Heads of a query row, of all groups.
+    heads: Option<u32>,
     /// The plan is for a backward pass.
     backward: bool,
 }
@@ -117,7 +119,7 @@ impl Plan {
             .of_heads(self.file.assignment.head_groups())
             .of_pass(made.pass, made.takes)
             .explained(moves)
-            .splitting(split.map(|split| SplitKv::new(&split.1, batch, options)).transpose()?);
+            .splitting(split.map(|split| SplitKv::new(&split.1, layout, batch, options)).transpose()?);
         Ok(serde_json::to_string(&answer).expect("numbers, texts and lists of them are JSON"))
     }
 }
@@ -130,8 +132,11 @@ impl Settings {
             buffer_bytes: self.cap_buffer_bytes,
         };
         let (weights, search_steps) = (self.weights.clone(), self.search_steps);
-        let pass = if self.backward { Pass::Backward } else { Pass::Forward };
-        Options { eps: self.eps, prices, pass, work: Work::Cells, weights, caps, search_steps }
+        Options { eps: self.eps, prices, pass: self.pass(), work: Work::Cells, weights, caps, search_steps }
+    }
+
+    fn pass(&self) -> Pass {
+        if self.backward { Pass::Backward } else { Pass::Forward }
     }
 
     fn planner(&self) -> PyResult<Planner> {
@@ -175,16 +180,16 @@ impl Settings {
     /// The plan with keys and values split, if that is wanted, and its rows. All are of one group of heads.
     fn divided(
         &self,
+        groups: HeadGroups,
         layout: &Batch,
         plan: &Batch,
         options: &Options,
         rows: &Rows,
     ) -> Result<Option<(SplitPlan, Rows)>, Error> {
-        let Some(heads) = self.split_heads else { return Ok(None) };
-        let own = heads / self.head_groups;
-        if own == 0 || !heads.is_multiple_of(self.head_groups) || !rows.hidden_q.is_multiple_of(own) {
-            return Err(Error::Options { what: "rows and groups have no such heads: say how many with `heads`" });
+        if !self.split_kv {
+            return Ok(None);
         }
+        let own = groups.heads_of(rows, self.heads)?;
         let lse_bytes = u64::from(own) * u64::from(Rows::lse_bytes(rows.element_bytes));
         let split = split(layout, plan, options, lse_bytes)?;
         let rows = if split.batch.merges() { rows.with_lse_of(own) } else { *rows };
@@ -218,7 +223,7 @@ impl Plan {
             let (given, all_rows) = (self.file.assignment.layout().clone(), self.file.rows);
             let groups = HeadGroups::new(settings.head_groups).ok_or_else(|| PlanError::new_err("head_groups: at least 1"))?;
             let rows = groups.rows(&all_rows).map_err(plan)?;
-            let pass = if settings.backward { Pass::Backward } else { Pass::Forward };
+            let pass = settings.pass();
             let (planner, machine) = (settings.planner()?, settings.machine()?);
             let options = settings.options(Prices::of_pass(&rows, pass));
             let known = settings.network.as_ref().map(|(name, bytes)| network::known(name, bytes.as_deref())).transpose()?;
@@ -228,15 +233,15 @@ impl Plan {
             let found = if groups == HeadGroups::ONE {
                 settings.placed(planner, given, self.room, &options, goal)
             } else {
-                // Where documents lie is a matter of all heads.
-                let whole = settings.options(Prices::of_pass(&all_rows, pass));
+                // Where documents lie is a matter of all heads, and caps are of those that compute parts of them.
+                let whole = Options { caps: Caps::default(), ..settings.options(Prices::of_pass(&all_rows, pass)) };
                 let found = settings.placed(planner, given, self.room, &whole, Goal::FewestBytes).map_err(plan)?;
                 found.of_heads(groups, &options, |all| settings.plan(planner, all, &options, goal))
             };
             let Planned { layout, plan: batch, placement, .. } = found.map_err(plan)?;
             let elapsed = started.elapsed();
             let takes = pace.map(|pace| pace.takes(&batch, &options)).transpose().map_err(plan)?;
-            let divided = settings.divided(&layout, &batch, &options, &rows).map_err(plan)?;
+            let divided = settings.divided(groups, &layout, &batch, &options, &rows).map_err(plan)?;
             let (assignment, rows, split) = match divided {
                 Some((split, rows)) => (Assignment::from(split.batch.clone()), rows, Some((batch, split))),
                 None => (Assignment::from(batch), rows, None),

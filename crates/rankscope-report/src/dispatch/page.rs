@@ -2,7 +2,7 @@
 //!
 //! Like the report it fetches nothing and scripts set text, never markup. Strips are cut to what can be read; the page says so.
 
-use rankscope_document::DispatchDocument;
+use rankscope_document::{DispatchDocument, DispatchedDocument};
 
 use crate::Error;
 use crate::html::Cuts;
@@ -16,7 +16,7 @@ use crate::units::{bytes, counted};
 /// None that a document causes: only a defect in the compiled-in template.
 pub fn dispatch_html(document: &DispatchDocument) -> Result<String, Error> {
     let mut shown = document.clone();
-    shown.documents.truncate(STRIPS);
+    shown.documents.truncate(drawn(document));
     let page = Page {
         kind: &PLAN,
         title: &document.title,
@@ -32,6 +32,16 @@ pub fn dispatch_html(document: &DispatchDocument) -> Result<String, Error> {
     page.render()
 }
 
+/// How many of the documents fit: one at least, and those after it as long as there are strips.
+fn drawn(document: &DispatchDocument) -> usize {
+    let mut strips = 0;
+    let fits = |one: &&DispatchedDocument| {
+        strips += one.heads.len().max(1);
+        strips <= STRIPS
+    };
+    document.documents.iter().take_while(fits).count().max(1)
+}
+
 fn facts(document: &DispatchDocument) -> Vec<String> {
     let mut facts = vec![
         counted(document.ranks.len(), "rank"),
@@ -40,11 +50,13 @@ fn facts(document: &DispatchDocument) -> Vec<String> {
         format!("planner: {}", clean(&document.planner)),
         format!("{} move to another rank", bytes(document.moved_bytes)),
     ];
+    facts.extend((document.pass == "backward").then(|| "a backward pass".to_owned()));
+    facts.extend(document.head_groups.map(|groups| format!("heads in {groups} groups")));
     facts.extend(document.eps.map(|eps| format!("at most {:.3} times the mean", 1.0 + eps)));
     facts
 }
 
-/// Documents drawn at most: more strips than this nobody compares.
+/// Strips drawn at most, one for each part of the heads of a document: more than this nobody compares.
 const STRIPS: usize = 60;
 
 const PLAN: Kind = Kind {

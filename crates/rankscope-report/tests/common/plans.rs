@@ -14,7 +14,7 @@ pub(crate) fn plan(world: u32, documents: u64) -> DispatchDocument {
         } else {
             vec![(home, home, half + rest)]
         };
-        DispatchedDocument { document, tokens: length(document), shards }
+        DispatchedDocument { document, tokens: length(document), shards, heads: Vec::new() }
     };
     let rank = |rank: u32| DispatchRank {
         rank,
@@ -42,5 +42,6 @@ pub(crate) fn plan(world: u32, documents: u64) -> DispatchDocument {
         ranks: (0..world).map(rank).collect(),
         pairs: pairs.filter(|pair| pair.0 != pair.1 && pair.2 > 0).collect(),
         documents: strips,
+        ..DispatchDocument::default()
     }
 }

@@ -45,13 +45,28 @@ impl Trial {
         repeat: u32,
         seed: u64,
     ) -> Result<Self, Error> {
+        Self::of(plan, rows, element, &Direction::LAYER, repeat, seed)
+    }
+
+    /// These exchanges, one after the other.
+    ///
+    /// # Errors
+    /// Those of [`Self::new`].
+    pub fn of<'a>(
+        plan: impl Into<Assignment<'a>>,
+        rows: &Rows,
+        element: ElementType,
+        directions: &[Direction],
+        repeat: u32,
+        seed: u64,
+    ) -> Result<Self, Error> {
         let plan = plan.into();
-        let exchange = |direction: Direction| {
+        let exchange = |&direction: &Direction| {
             let exchange = plan.exchange(rows, direction)?;
             exchange.validate()?;
             Ok((direction, exchange))
         };
-        let exchanges = Direction::LAYER.map(exchange).into_iter().collect::<Result<_, Error>>()?;
+        let exchanges = directions.iter().map(exchange).collect::<Result<_, Error>>()?;
         Ok(Self { exchanges, element, repeat, seed })
     }
 

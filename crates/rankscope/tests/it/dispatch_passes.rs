@@ -60,9 +60,55 @@ fn a_plan_for_a_pass_on_a_network_takes_what_is_predicted_of_it() {
 }
 
 #[test]
-fn what_is_of_forward_passes_alone_is_refused_for_others() {
-    for more in [&["--split-kv"][..], &["--cap-send-bytes", "1000000"], &["--cap-buffer-bytes", "1000000000"]] {
-        let refused = said(&[&["plan", &batch(), "--pass", "backward"], more].concat(), false);
-        assert!(refused.contains("--pass backward"), "{refused}");
-    }
+fn caps_of_a_backward_pass_are_kept_to_or_refused() {
+    let most_sent = |words: &[&str]| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("plan.json").display().to_string();
+        planned(&[words, &["--pass", "backward", "--out", &path]].concat());
+        let predicted = json(&["predict", &path, "--pass", "backward"]);
+        let mut by_rank = vec![0; 8];
+        for exchange in predicted["exchanges"].as_array().unwrap() {
+            for (rank, sent) in exchange["ranks"].as_array().unwrap().iter().enumerate() {
+                by_rank[rank] += sent["send_bytes"].as_u64().unwrap();
+            }
+        }
+        by_rank.into_iter().max().unwrap()
+    };
+    let free = most_sent(&[]);
+    let cap = free - free / 50;
+    assert!(most_sent(&["--cap-send-bytes", &cap.to_string()]) <= cap);
+    let refused = said(&["plan", &batch(), "--pass", "backward", "--cap-send-bytes", "1000"], false);
+    assert!(refused.contains("cap") || refused.contains("takes"), "{refused}");
+}
+
+#[test]
+fn a_backward_pass_shares_keys_as_well() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("plan.json").display().to_string();
+    let docs = folder.path().join("docs.json").display().to_string();
+    std::fs::write(&docs, "[16384]").unwrap();
+    let words = ["--ranks", "8", "--hidden-q", "256", "--hidden-kv", "256", "--split-kv", "--heads", "4", "--pass", "backward"];
+    let answer = json(&[&["plan", &docs], &words[..], &["--out", &path]].concat());
+    let split = &answer["split_kv"];
+    assert!(split["bytes"].as_u64() < answer["bytes"].as_u64(), "{split}");
+    let least = split["lower_bound_bytes"].as_u64().unwrap();
+    assert!(least > 0 && least <= split["bytes"].as_u64().unwrap() && least <= answer["lower_bound_bytes"].as_u64().unwrap());
+    let predicted = json(&["predict", &path, "--pass", "backward"]);
+    let there: u64 = [0, 1].iter().filter_map(|exchange| predicted["exchanges"][exchange]["remote_bytes"].as_u64()).sum();
+    assert_eq!(split["bytes"], there, "what the planner counts is what the network sees");
+    let table = said(&[&["plan", &docs], &words[..]].concat(), true);
+    assert!(table.contains("needed if split") && table.contains("whole contexts"), "{table}");
+    let narrow = ["--pass", "backward", "--hidden-q", "8", "--hidden-kv", "8"];
+    let run = json(&[&["run", &path, "--repeat", "1"], &narrow[..]].concat());
+    let names = |of: &Value| -> Vec<String> {
+        of["exchanges"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| one["exchange"].as_str().or(one["direction"].as_str()).unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!((&run["identical"], names(&run)), (&true.into(), vec!["resend".to_owned(), "backward".to_owned()]));
+    let moved = json(&[&["simulate", &path], &narrow[..]].concat());
+    assert_eq!((&moved["verified"], names(&moved)), (&true.into(), names(&run)));
 }

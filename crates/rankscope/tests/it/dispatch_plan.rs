@@ -236,9 +236,10 @@ fn every_other_verb_takes_a_plan_that_splits_keys() {
 fn every_other_verb_takes_a_plan_of_groups_of_heads() {
     let folder = TempDir::new().unwrap();
     let plan = folder.path().join("plan.json").to_str().unwrap().to_owned();
+    let page = folder.path().join("plan.html").to_str().unwrap().to_owned();
     let arguments = ["plan", "-", "--ranks", "8", "--hidden-q", "1024", "--hidden-kv", "256"];
     let whole = json(&arguments, "[16384]");
-    let answer = json(&[&arguments[..], &["--head-groups", "8", "--out", &plan]].concat(), "[16384]");
+    let answer = json(&[&arguments[..], &["--head-groups", "8", "--out", &plan, "--html", &page]].concat(), "[16384]");
     assert_eq!((&answer["documents"], &answer["tokens"], &answer["head_groups"]), (&1.into(), &16384.into(), &8.into()));
     assert!(answer["bytes"].as_u64() < whole["bytes"].as_u64(), "a document on many ranks moves less by heads");
     let written: Value = serde_json::from_slice(&fs::read(&plan).unwrap()).unwrap();
@@ -260,10 +261,27 @@ fn every_other_verb_takes_a_plan_of_groups_of_heads() {
     let (groups, all) = (at_home(&plan), at_home(&other));
     assert_eq!(groups["ranks"][7]["computation_ns"], all["ranks"][7]["computation_ns"]);
 
+    // The page has each group of the document where it is computed, and the tokens that ranks hold once.
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("heads in 8 groups") && page.contains("would if every rank computed"), "facts and findings");
+    let groups: usize = (0..8).map(|group| page.matches(&format!("\"groups\":[{group}")).count()).sum();
+    assert_eq!((groups, page.matches("\"tokens\":2048,\"work_before\"").count()), (8, 8), "one document on eight ranks");
+
     // And both at once.
     let both = json(&[&arguments[..], &["--head-groups", "8", "--split-kv", "--out", &plan]].concat(), "[16384]");
     assert!(both["split_kv"]["bytes"].as_u64() <= answer["bytes"].as_u64());
     assert_eq!(json(&["run", &plan, "--hidden-q", "8", "--hidden-kv", "8", "--repeat", "1"], "")["identical"], true);
+}
+
+#[test]
+fn heads_are_those_of_all_groups_together() {
+    let folder = TempDir::new().unwrap();
+    let plan = folder.path().join("plan.json").to_str().unwrap().to_owned();
+    let arguments =
+        ["plan", "-", "--ranks", "8", "--hidden-q", "1024", "--hidden-kv", "1024", "--head-groups", "2", "--split-kv"];
+    said(&[&arguments[..], &["--heads", "16", "--out", &plan]].concat(), "[16384]");
+    let rows = serde_json::from_slice::<Value>(&fs::read(&plan).unwrap()).unwrap()["rows"].clone();
+    assert_eq!((&rows["hidden_q"], &rows["lse"]), (&512.into(), &16.into()), "eight heads of 32 bits in each group");
 }
 
 #[test]

@@ -17,7 +17,7 @@ export function drawTraffic(plan) {
   const ramp = h("span", { class: "ramp" });
   const shared = bins.per > 1 ? ` Each cell covers ${bins.per} by ${bins.per} ranks.` : "";
   bar.append(h("span", { class: "spacer" }), ramp);
-  body.append(lead(`Bytes of one forward pass of one layer. A dark row is a rank that sends a lot, a dark column one that receives a lot; click a row to select its rank.${shared}`), field.element);
+  body.append(lead(`Bytes of one ${plan.pass || "forward"} pass of one layer. A dark row is a rank that sends a lot, a dark column one that receives a lot; click a row to select its rank.${shared}`), field.element);
   let pitch = 1;
   const draw = () => {
     pitch = cellPitch(field, bins);
