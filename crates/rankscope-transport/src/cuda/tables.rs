@@ -1,6 +1,7 @@
 //! The tables kernels work from: what an exchange says, with addresses in place of tensors and buffers. Plain numbers, laid out
 //! as the structures in `kernels/` are.
 
+use rankscope_dispatch::movement::KeptRows;
 use rankscope_dispatch::{RowCopy, TensorRows};
 
 /// All tables of an exchange, back to back: one copy brings them to the card.
@@ -58,6 +59,19 @@ impl Tables {
         Runs { table, rows }
     }
 
+    /// Rows that stay, from tensors to tensors: both have them without padding.
+    pub(super) fn kept(&mut self, kept: &[KeptRows], tensors: &[TensorRows], before: &[u64], after: &[u64]) -> Runs {
+        let mut rows = 0;
+        let filled = kept.iter().filter(|kept| kept.rows > 0);
+        let table = self.push(filled.map(|kept| {
+            let (tensor, row_bytes) = (kept.tensor as usize, tensors[kept.tensor as usize].row_bytes);
+            let first = rows;
+            rows += kept.rows;
+            [first, after[tensor] + kept.into * row_bytes, before[tensor] + kept.from * row_bytes, row_bytes, row_bytes]
+        }));
+        Runs { table, rows }
+    }
+
     pub(super) fn bytes(&self) -> Vec<u8> {
         self.0.iter().flat_map(|word| word.to_ne_bytes()).collect()
     }
@@ -80,5 +94,16 @@ mod tests {
         let runs = tables.copies(&copies, &[tensor(10, 16), tensor(32, 32)], &[1000, 2000], 5000);
         assert_eq!(runs, Runs { table: Table { at: 8, entries: 2 }, rows: 7 });
         assert_eq!(tables.0[1..], [0, 2064, 5100, 32, 32, 3, 1000, 5016, 10, 16]);
+    }
+
+    #[test]
+    fn rows_that_stay_go_from_tensor_to_tensor() {
+        let tensor = TensorRows { name: TensorName::Key, row_bytes: 10, wire_row_bytes: 16, join: Join::Add };
+        let kept = |from, into, rows| KeptRows { tensor: 1, from, into, rows };
+        let mut tables = Tables::default();
+        let rows = [kept(2, 0, 3), kept(9, 9, 0), kept(0, 5, 2)];
+        let runs = tables.kept(&rows, &[tensor, tensor], &[1000, 2000], &[5000, 6000]);
+        assert_eq!(runs, Runs { table: Table { at: 0, entries: 2 }, rows: 5 });
+        assert_eq!(tables.0, [0, 6000, 2020, 10, 10, 3, 6050, 2000, 10, 10]);
     }
 }

@@ -1,10 +1,10 @@
 //! A whole exchange on the card: sums of copies, packing, putting, waiting, unpacking, sums of planes, one kernel after the
-//! other. In training the tensors would lie on the card already; here they
-//! are brought there and back, so that they can be compared with the simulator's.
+//! other. What the rank keeps goes from tensor to tensor and through no buffer. In training the tensors would lie on the card already;
+//! here they are brought there and back, so that they can be compared with the simulator's.
 
 use std::time::{Duration, Instant};
 
-use rankscope_dispatch::movement::ElementType;
+use rankscope_dispatch::movement::{ElementType, Kept};
 use rankscope_dispatch::{RankExchange, RowSum, TensorRows};
 
 use super::card::{Card, Grid};
@@ -69,12 +69,15 @@ impl<C: Card> CudaRank<C> {
         reserve(&self.card, &mut self.tensors[1], output.bytes)?;
         let [before, after] = [(&input, 0), (&output, 1)].map(|(layout, side)| layout.addresses(self.tensors[side].address()));
 
+        let kept = Kept::of(exchange, tensors);
+        let crossing = &kept.crossing;
         let mut tables = Tables::default();
-        let round = self.begin(exchange, &mut tables)?;
+        let round = self.begin(crossing, &mut tables)?;
         let received = self.received(&round).address();
         let sums_before = Sums::new(&exchange.sums_before, tensors, &before, &mut tables)?;
-        let packs = tables.copies(&exchange.pack, tensors, &before, self.send.address());
-        let unpacks = tables.copies(&exchange.unpack, tensors, &after, received);
+        let packs = tables.copies(&crossing.pack, tensors, &before, self.send.address());
+        let unpacks = tables.copies(&crossing.unpack, tensors, &after, received);
+        let keeps = tables.kept(&kept.rows, tensors, &before, &after);
         let sums_after = Sums::new(&exchange.sums_after, tensors, &after, &mut tables)?;
         self.upload(&tables)?;
 
@@ -90,12 +93,14 @@ impl<C: Card> CudaRank<C> {
         })?;
         self.meet()?;
         let carried = self.timed(|rank| rank.deliver(&round))?;
+        // After the waits, so that a rank that waited in vain has nothing of the exchange.
+        let keep = self.timed(|rank| rank.rows(Kernel::Unpack, &keeps, &[rank.halted()]))?;
         let unpack = self.timed(|rank| {
             rank.rows(Kernel::Unpack, &unpacks, &[rank.halted()])?;
             rank.finish(&round)?;
             rank.sum(element, &sums_after)
         })?;
-        self.check(exchange)?;
+        self.check(crossing)?;
 
         let read = |(&at, &bytes): (&u64, &u64)| {
             let mut tensor = vec![0; index(bytes)];
@@ -103,7 +108,7 @@ impl<C: Card> CudaRank<C> {
             Ok(tensor)
         };
         let outputs: Result<_, CudaError> = output.starts.iter().zip(&output.sizes).map(read).collect();
-        Ok((outputs?, Timing { pack, exchange: carried, unpack, ..Timing::default() }))
+        Ok((outputs?, Timing { pack, exchange: carried, unpack, keep }))
     }
 
     /// How long the card takes over what is asked of it.
