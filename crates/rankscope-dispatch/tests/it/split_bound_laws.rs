@@ -67,7 +67,7 @@ fn fewest(ranks: u32, documents: &[Vec<u32>], prices: Prices, lse_bytes: u64) ->
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
 
     #[test]
     fn no_way_to_compute_all_cells_is_below_the_bound((ranks, documents, prices, lse_bytes) in tiny(), spare in 0_u64..3) {
@@ -98,6 +98,16 @@ proptest! {
         let bound = split_lower_bound(batch.layout(), prices, lse_bytes, &batch.cells()?)?;
         prop_assert!(bound <= moved(&batch, prices, lse_bytes), "{}", bound);
     }
+}
+
+/// The query that fills rank 1 brings less than one that a limit does not cut short, and was paid for as one of those.
+#[test]
+fn a_query_is_not_paid_for_more_than_the_limit_allows() {
+    let documents = [vec![1], vec![1, 2, 1]];
+    let prices = Prices { query: 1264, key: 1497 };
+    let loads = vec![1, 5, 1];
+    let bound = split_lower_bound(&layout(3, &documents), prices, 374, &loads).expect("a bound");
+    assert!(bound <= fewest(3, &documents, prices, 374)[&loads], "{bound}");
 }
 
 /// Of a batch, token by token.

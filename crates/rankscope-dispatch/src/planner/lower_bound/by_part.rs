@@ -32,7 +32,9 @@ use crate::{Batch, Error, Shard};
 /// The bound; there is one limit for each rank. Nothing for batches of so many pieces that it would take long.
 pub(super) fn bound(layout: &Batch, prices: Prices, limits: &[u64]) -> Result<u64, Error> {
     let holdings: Vec<Holding> = layout.documents().flat_map(holdings).collect();
-    if holdings.iter().map(|holding| holding.runs.len()).sum::<usize>() > MOST_RUNS {
+    // Where a rank holds all of a document there is nothing to look for.
+    let parts = holdings.iter().filter(|holding| holding.lacks > 0);
+    if parts.map(|holding| holding.runs.len()).sum::<usize>() > MOST_RUNS {
         return Ok(0);
     }
     let total = layout.cells_at_home()?.iter().map(|&cells| cells as f64).sum::<f64>();
@@ -91,10 +93,9 @@ impl Holding {
     /// The least of what queries cost, less what `keys` fetched ones and they bring.
     fn rest(&self, keys: u64, pay: f64, limit: f64, prices: Prices) -> f64 {
         let query = prices.query as f64;
-        let enough = |queries: u64| {
-            let cells = self.cells(queries, keys);
-            cells >= limit || pay * (self.cells(queries + 1, keys) - cells) <= query
-        };
+        // What one more query brings falls from one to the next, also where the limit cuts it short.
+        let cells = |queries: u64| self.cells(queries, keys).min(limit);
+        let enough = |queries: u64| pay * (cells(queries + 1) - cells(queries)) <= query;
         let (mut low, mut high) = (0, self.lacks);
         while low < high {
             let middle = u64::midpoint(low, high);
@@ -103,7 +104,7 @@ impl Holding {
                 false => low = middle + 1,
             }
         }
-        query * low as f64 - pay * self.cells(low, keys).min(limit)
+        query * low as f64 - pay * cells(low)
     }
 
     /// `C`, or a little more where queries and keys overlap, so that it is concave in either.
@@ -188,7 +189,7 @@ const PAYS: u32 = 8;
 const HALVINGS: u32 = 40;
 /// Of a search for the highest pay at which nothing new is worth its cost.
 const PAY_HALVINGS: u32 = 8;
-/// Runs of all ranks; more take longer than a second.
+/// Runs of all ranks in documents that lie on several; more take longer than a second.
 const MOST_RUNS: usize = 20_000;
 /// Of sums of some million figures.
 const PRECISION: f64 = 1e-9;
