@@ -11,6 +11,7 @@ use super::settings::SessionSettings;
 use super::tokens::Role;
 use super::wire::{Header, Kind, Opened, Reject, claimed_edge};
 use super::{Arrived, Counters, EdgeState, EdgeView, Input, Now, Output, Stamp, incarnation};
+use crate::nodes::NodeEstimate;
 use crate::{Edge, HostInstant, MonotonicInstant, NodeId, NodeWindow, Rng, Transport};
 
 /// One node's part in synchronisation.
@@ -52,16 +53,10 @@ impl Session {
         let incarnation = incarnation::of(now.host);
         let period = settings.train_period();
         let from_here = || settings.edges.iter().filter(|edge| edge.src == settings.node);
-        let count = from_here().count().max(1) as i64;
-        let probers = from_here().enumerate().map(|(index, edge)| {
-            let SessionSettings { cadence, spacing, jitter_percent, train, .. } = settings;
-            let pace = Pace { cadence, spacing, jitter_percent, train, period };
-            // Trains of different edges take turns.
-            let base = now.monotonic + Span::from_nanos(period.as_nanos() / count * index as i64);
-            let lane = u64::from(edge.src.0) << 32 | u64::from(edge.dst.0);
-            let pacer = Pacer::new(pace, base, Rng::lane(settings.seed, lane));
-            Prober::new(*edge, index, pacer, &settings, now)
-        });
+        let SessionSettings { cadence, spacing, jitter_percent, train, run, seed, .. } = settings;
+        let pace = Pace { cadence, spacing, jitter_percent, train, period, run, seed };
+        let probers = from_here().enumerate();
+        let probers = probers.map(|(index, edge)| Prober::new(*edge, index, Pacer::new(pace, now.monotonic), &settings, now));
         let to_here = settings.edges.iter().filter(|edge| edge.dst == settings.node).enumerate();
         let listeners = to_here.map(|(index, edge)| Listener::new(*edge, index, settings.spacing, period, now));
         Self {
@@ -219,13 +214,36 @@ impl Session {
             self.close_window(now, ends);
         }
         self.advance_stop(now);
+        if let Some(estimate) = self.out.told.take() {
+            self.align(now, &estimate);
+        }
     }
 
+    /// Lays the grid of trains on the clock of the reference, where all nodes lay theirs: so all are awake together, and each wakes
+    /// once to probe and to answer, whatever the number of its edges. Within a cadence each has an instant of its own, or all
+    /// packets to one node would come at once.
+    fn align(&mut self, now: Now, estimate: &NodeEstimate) {
+        let gained = Span::from_nanos(((now.host - estimate.at).as_nanos() as f64 * estimate.skew_ppb / 1e9) as i64);
+        let on_reference = now.host - estimate.offset - gained;
+        let own_ns = Rng::lane(self.settings.run, self.settings.node.0.into()).below(self.settings.cadence.as_nanos() as u64);
+        let base = now.monotonic - Span::from_nanos(on_reference.nanos_since_epoch()) + Span::from_nanos(own_ns as i64);
+        for prober in &mut self.probers {
+            prober.align(now.monotonic, base);
+        }
+    }
+
+    /// What is due within half a spacing of each other is done together: one wake, and no packet is more than that late.
     fn due(&self) -> MonotonicInstant {
+        let first = self.dues().fold(self.rounds.due(), MonotonicInstant::min);
+        let together = first + Span::from_nanos(self.settings.spacing.as_nanos() / 2);
+        self.dues().filter(|due| *due <= together).fold(first, MonotonicInstant::max)
+    }
+
+    fn dues(&self) -> impl Iterator<Item = MonotonicInstant> {
         let edges = self.probers.iter().filter_map(Prober::due).chain(self.listeners.iter().filter_map(Listener::due));
         let stop = self.stopping.as_ref().map(|stopping| stopping.fin.map_or(stopping.since + TELL_MASTER, |(_, again)| again));
         let window = self.stopping.is_none().then(|| self.closes_itself());
-        edges.chain(stop).chain(window).fold(self.rounds.due(), MonotonicInstant::min)
+        edges.chain(stop).chain(window)
     }
 
     /// When the window closes without a command. Half a window later than a command would come, so that it rarely does.

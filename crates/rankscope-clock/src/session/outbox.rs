@@ -7,6 +7,7 @@ use super::settings::{Transports, packet_bits, segment_bits};
 use super::tokens::{Sender, Tokens};
 use super::wire::{self, BODY_MAX, Header, Kind, Value};
 use super::{Counters, Destination, Key, Output, Packet};
+use crate::nodes::NodeEstimate;
 use crate::{Edge, NodeId, Transport};
 
 /// Outputs that wait, and what it takes to make one.
@@ -17,6 +18,8 @@ pub(super) struct Outbox {
     pub(super) tokens: Tokens,
     /// What reaches whom.
     pub(super) reach: Reach,
+    /// Where this node's clock stands, as it was told last, until that is taken.
+    pub(super) told: Option<NodeEstimate>,
     key: Key,
     run: u64,
     node: NodeId,
@@ -29,7 +32,7 @@ impl Outbox {
     pub(super) fn new(key: Key, run: u64, node: NodeId, incarnation: u32, allowed: Transports) -> Self {
         let (queue, counters, tokens, reach) = (VecDeque::new(), Counters::default(), Tokens::new(), Reach::new(allowed));
         let body = Vec::with_capacity(BODY_MAX);
-        Self { queue, counters, tokens, reach, key, run, node, incarnation, body }
+        Self { queue, counters, tokens, reach, told: None, key, run, node, incarnation, body }
     }
 
     pub(super) fn incarnation(&self) -> u32 {
@@ -42,6 +45,12 @@ impl Outbox {
 
     pub(super) fn push(&mut self, output: Output) {
         self.queue.push_back(output);
+    }
+
+    /// This node learns where its clock stands.
+    pub(super) fn tell(&mut self, round: u64, estimate: NodeEstimate) {
+        self.told = Some(estimate);
+        self.push(Output::Clock { round, estimate });
     }
 
     /// A packet of an edge; the stamp of its departure comes back to `stamped`.

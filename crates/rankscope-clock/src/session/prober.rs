@@ -122,6 +122,14 @@ impl Prober {
         self.over
     }
 
+    /// From its next train on it goes by the grid that begins at `base`.
+    pub(super) fn align(&mut self, now: MonotonicInstant, base: MonotonicInstant) {
+        self.pacer.align(base);
+        if matches!(self.phase, Phase::First(_)) && self.pacer.rests() {
+            self.phase = Phase::First(self.pacer.same_train(now));
+        }
+    }
+
     pub(super) fn exchanges_per_s(&self) -> f64 {
         if self.peer.is_some() { self.pacer.exchanges_per_s() } else { 0.0 }
     }
@@ -326,7 +334,7 @@ impl Prober {
     fn settle_for(&mut self, over: Transport, period: Span, now: MonotonicInstant, out: &mut Outbox) {
         let periods = if over == Transport::Tcp { TCP_PERIODS } else { 1 };
         let slowest_ns = period.max(self.pacer.pace().period).as_nanos().saturating_mul(periods);
-        self.pacer.limit(now, Span::from_nanos(slowest_ns));
+        self.pacer.limit(Span::from_nanos(slowest_ns));
         self.asked = now;
         self.streamed |= over == Transport::Tcp;
         out.reach.note_edge(self.edge.dst, over);

@@ -18,6 +18,7 @@ mod session_rounds;
 mod session_stop;
 mod session_streams;
 mod session_thousands;
+mod session_together;
 mod simulated_jobs;
 mod stepping_clocks;
 mod synthetic;

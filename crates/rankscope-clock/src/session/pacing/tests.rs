@@ -1,7 +1,6 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::Rng;
 
 const MS: i64 = 1_000_000;
 
@@ -11,7 +10,7 @@ fn at(ns: i64) -> MonotonicInstant {
 
 fn pacer(period_ns: i64, seed: u64) -> Pacer {
     let [cadence, spacing, period] = [800_000, 100_000, period_ns].map(Span::from_nanos);
-    Pacer::new(Pace { cadence, spacing, jitter_percent: 10, train: 16, period }, at(0), Rng::new(seed))
+    Pacer::new(Pace { cadence, spacing, jitter_percent: 10, train: 16, period, run: 7, seed }, at(0))
 }
 
 /// The times of the exchanges of `trains` trains, for a driver that is `late_ns` late each time.
@@ -76,13 +75,51 @@ proptest! {
 #[test]
 fn the_slower_end_decides() {
     let mut pacer = pacer(50 * MS, 3);
-    pacer.limit(at(7 * MS), Span::from_nanos(20 * MS));
+    pacer.limit(Span::from_nanos(20 * MS));
     assert_eq!(pacer.period(), Span::from_nanos(50 * MS), "a faster peer changes nothing");
-    pacer.limit(at(7 * MS), Span::from_nanos(200 * MS));
+    pacer.limit(Span::from_nanos(200 * MS));
     let starts: Vec<i64> = times(&mut pacer, 5, 0).iter().map(|train| train[0]).collect();
     for pair in starts.windows(2) {
         assert!((pair[1] - pair[0] - 200 * MS).abs() <= 50 * MS, "{starts:?}");
     }
-    pacer.limit(at(0), Span::MAX);
+    pacer.limit(Span::MAX);
     assert_eq!(pacer.period(), PERIOD_MAX);
+}
+
+proptest! {
+    /// Whatever other ends can afford, a node's edges send when the node sends, and no more often than they may.
+    #[test]
+    fn edges_of_a_node_are_in_step(period_us in 12_800i64..400_000, slower_us in 0i64..2_000_000, base in -9 * MS..9 * MS, seed in any::<u64>()) {
+        let (period_ns, slower_ns) = (period_us * 1_000, (period_us + slower_us) * 1_000);
+        let [mut node, mut edge] = [pacer(period_ns, seed), pacer(period_ns, seed)];
+        node.align(at(base));
+        edge.align(at(base));
+        edge.limit(Span::from_nanos(slower_ns));
+        let theirs = times(&mut edge, 20, 0);
+        let trains = theirs[19][0] / period_ns + 2;
+        let own = times(&mut node, trains as usize, 0);
+        for train in &theirs {
+            prop_assert!(own.contains(train), "{train:?} is no train of the node's");
+        }
+        let passed_ns = theirs[19][0] - theirs[0][0];
+        prop_assert!((passed_ns - 19 * slower_ns).abs() <= period_ns + period_ns / 2, "20 trains in {passed_ns} ns");
+    }
+
+    /// Nodes that have the job's clock begin their trains together, each at an instant of its own within a cadence of the others.
+    #[test]
+    fn nodes_on_one_grid_begin_together(period_us in 12_800i64..400_000, own_ns in 0i64..800_000, seeds in any::<[u64; 2]>()) {
+        let [mut one, mut other] = seeds.map(|seed| pacer(period_us * 1_000, seed));
+        // The other was there before, on a grid of its own.
+        let before = times(&mut other, 3, 0);
+        one.align(at(0));
+        other.align(at(own_ns));
+        let now = at(before[2][15]);
+        let starts = |pacer: &mut Pacer| [(); 4].map(|()| pacer.next_train(now).nanos_since_epoch());
+        let [theirs, others] = [starts(&mut one), starts(&mut other)];
+        for start in &theirs[1..3] {
+            // Both jitter by a tenth of a cadence.
+            let together = |other: &i64| (other - start - own_ns).abs() <= 160_000;
+            prop_assert!(others.iter().any(together), "{theirs:?} and {others:?}");
+        }
+    }
 }

@@ -197,7 +197,7 @@ impl Master {
         let solution = (settings.solve)(&windows, self.before.as_ref(), &settings.solve_options);
         out.counters.rounds_solved += 1;
         if let Some(estimate) = solution.nodes.iter().find(|estimate| estimate.node == settings.node) {
-            out.push(Output::Clock { round, estimate: *estimate });
+            out.tell(round, *estimate);
         }
         let others = solution.nodes.iter().filter(|estimate| estimate.node != settings.node);
         let waiting = others.filter_map(|estimate| Some((peers.index(estimate.node)?, *estimate))).collect();

@@ -15,10 +15,10 @@ mod report;
 
 use rankscope_time::Span;
 
+use super::Now;
 use super::outbox::Outbox;
 use super::settings::SessionSettings;
 use super::wire::{Header, Reject};
-use super::{Now, Output};
 use crate::nodes::NodeEstimate;
 use crate::{MonotonicInstant, NodeId, NodeWindow};
 use master::Master;
@@ -209,7 +209,7 @@ impl Rounds {
                 self.peers.send(from, self.knowledge, &Message::ResultAck { round }, out);
                 if self.told.is_none_or(|(told, _)| told < round) {
                     self.told = Some((round, estimate));
-                    out.push(Output::Clock { round, estimate });
+                    out.tell(round, estimate);
                 }
             }
             (Role::Master(master), Message::RoundAck { round }) => master.receive_round_ack(from, round),

@@ -218,6 +218,11 @@ impl Network {
         }
     }
 
+    /// What the clock of `node` shows at `at_ns`.
+    pub(crate) fn shown(&mut self, node: usize, at_ns: i64) -> i64 {
+        self.hosts[node].clock.local_ns(EPOCH_NS + at_ns)
+    }
+
     /// What `b`'s clock shows more than `a`'s, when `a`'s shows `at`.
     pub(crate) fn difference(&mut self, a: usize, b: usize, at: HostInstant) -> i64 {
         let true_ns = self.hosts[a].clock.true_ns(at.nanos_since_epoch());
