@@ -1,8 +1,8 @@
 //! The loop of one agent: it waits, moves bytes and stamps between sockets and the session, and writes what the session says.
 //!
 //! One thread does everything, so nothing is locked and nothing can stall anything else. While probes come and go it sleeps by
-//! the clock and reads what has come: the kernel stamped it, so being read later costs nothing, and waking costs more than all
-//! else that is done here. Only when nothing is going on does it wait for packets.
+//! the clock and reads once a cadence what has come: the kernel stamped it, so being read later costs nothing, and waking costs more
+//! than all else that is done here. Only when nothing is going on does it wait for packets.
 
 use std::collections::VecDeque;
 use std::io;
@@ -18,6 +18,7 @@ use rankscope_time::Span;
 
 use super::endpoints::Endpoints;
 use super::files::Files;
+use super::leaving::Leaving;
 use super::streams::Streams;
 use super::witnesses::Witnesses;
 use super::{Event, Summary};
@@ -38,6 +39,8 @@ pub(super) struct Driver {
     session: Session,
     host: HostTime,
     endpoints: Endpoints,
+    /// Packets that leave together, once the session wants nothing more.
+    leaving: Leaving,
     /// For each socket, the packets sent whose stamps have not come, oldest first.
     owed: Vec<VecDeque<(SentId, Token)>>,
     /// None where only datagrams are allowed.
@@ -50,8 +53,8 @@ pub(super) struct Driver {
     /// While probes come in, they are read once a cadence: each exchange is then answered by itself, as slowly as it was asked,
     /// and packets of both directions leave an equally awake processor. Else one way would be faster by 100 ns.
     cadence: Span,
-    /// When packets came last, and how many had come then.
-    last_came: MonotonicInstant,
+    /// Whether nothing had come when packets were read last, and how many had come until then.
+    idle: bool,
     counted: u64,
     /// When packets are read next, whatever else is due.
     read_due: MonotonicInstant,
@@ -69,12 +72,14 @@ impl Driver {
         stop: Arc<AtomicBool>,
     ) -> Self {
         let (cadence, now) = (settings.cadence.min(READ_EVERY), host.now());
+        let leaving = Leaving::new(settings.seed);
         let session = Session::new(settings, now);
         let owed = endpoints.sockets.iter().map(|_| VecDeque::new()).collect();
         Self {
             session,
             host,
             endpoints,
+            leaving,
             owed,
             streams,
             streamed: Vec::new(),
@@ -82,7 +87,7 @@ impl Driver {
             events,
             stop,
             cadence,
-            last_came: now.monotonic,
+            idle: true,
             counted: 0,
             read_due: now.monotonic,
             witnesses: Witnesses::default(),
@@ -96,17 +101,20 @@ impl Driver {
         self.feed(Input::Tick);
         while let Some(wake) = self.drain() {
             let wake = wake.min(self.host.snapshot_due());
-            if let Err(error) = self.rest_until(wake) {
+            let reads = self.rest_until(wake).unwrap_or_else(|error| {
                 self.trouble(format!("cannot wait for packets: {error}"));
                 std::thread::sleep(Duration::from_millis(1));
-            }
+                true
+            });
             if self.host.snapshot_due() <= self.host.now().monotonic {
                 self.snapshot();
             }
             self.collect_stamps();
-            self.collect_packets();
-            self.collect_frames();
-            self.note_what_came();
+            if reads {
+                self.collect_packets();
+                self.collect_frames();
+                self.note_what_came();
+            }
             self.feed(Input::Tick);
             if !stopping && self.stop.load(Ordering::Relaxed) {
                 stopping = true;
@@ -129,9 +137,17 @@ impl Driver {
 
     /// Does what the session wants done; returns when it wants to be woken, none when it is over.
     fn drain(&mut self) -> Option<MonotonicInstant> {
+        let wake = self.drain_outputs();
+        for (to, token, bytes) in self.leaving.take() {
+            self.transmit(to, token, &bytes);
+        }
+        wake
+    }
+
+    fn drain_outputs(&mut self) -> Option<MonotonicInstant> {
         loop {
             match self.session.poll() {
-                Output::Transmit { to, over: Transport::Udp, token, bytes } => self.transmit(to, token, &bytes),
+                Output::Transmit { to, over: Transport::Udp, token, bytes } => self.leaving.push(to, token, bytes),
                 Output::Transmit { to, over: Transport::Tcp, token, bytes } => self.write(to, token, &bytes),
                 Output::Window(window) => {
                     let written = self.files.window(&window);
@@ -182,22 +198,26 @@ impl Driver {
         }
     }
 
-    fn rest_until(&mut self, wake: MonotonicInstant) -> io::Result<()> {
+    /// Waits until `wake`, or until packets are to be read; returns whether they are.
+    fn rest_until(&mut self, wake: MonotonicInstant) -> io::Result<bool> {
         let now = self.host.now().monotonic;
-        let quiet = now - self.last_came > self.cadence + self.cadence;
+        // In the middle of a train there is no waiting for answers: they are read with the next exchange.
+        let quiet = self.idle && wake - now > self.cadence + self.cadence;
+        // Who is awake about the time when packets are read reads them then.
+        let about = Span::from_nanos(self.cadence.as_nanos() / 4);
         let wake = match quiet {
             true => wake.min(now + STOP_SEEN_WITHIN),
-            // Who probes is awake often enough to read then.
-            false if wake - now <= self.cadence => wake,
-            false => wake.min(self.read_due),
+            false if wake <= self.read_due + about => wake,
+            false => self.read_due,
         };
         let left = Duration::from_nanos((wake - now).max(Span::ZERO).as_nanos() as u64);
         if quiet {
             let sockets = self.endpoints.sockets.iter().map(|endpoint| endpoint.socket.as_fd());
-            return wait(sockets.chain(self.streams.iter().flat_map(Streams::sources)), left);
+            wait(sockets.chain(self.streams.iter().flat_map(Streams::sources)), left)?;
+            return Ok(true);
         }
         std::thread::sleep(left);
-        Ok(())
+        Ok(self.read_due - about <= wake.max(now))
     }
 
     fn snapshot(&mut self) {
@@ -287,13 +307,9 @@ impl Driver {
     }
 
     fn note_what_came(&mut self) {
-        let now = self.host.now().monotonic;
-        if self.summary.received_packets > self.counted {
-            (self.counted, self.last_came) = (self.summary.received_packets, now);
-        }
-        if self.last_came == now || self.read_due <= now {
-            self.read_due = now + self.cadence;
-        }
+        self.idle = self.summary.received_packets == self.counted;
+        self.counted = self.summary.received_packets;
+        self.read_due = self.host.now().monotonic + self.cadence;
     }
 
     fn report(&mut self, written: Result<(), String>) {

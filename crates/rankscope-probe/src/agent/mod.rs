@@ -7,6 +7,7 @@ mod driver;
 mod endpoints;
 mod files;
 mod journal;
+mod leaving;
 mod meeting;
 mod minutes;
 mod streams;
