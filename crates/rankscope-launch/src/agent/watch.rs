@@ -9,8 +9,8 @@ use rankscope_probe::agent::{Agent, Event, Summary};
 use super::Progress;
 use crate::error::Error;
 
-/// Runs `agent` until `stop`, until `duration` is over, or until it ends by itself; returns what it did and everything it told, of
-/// long runs the first hours.
+/// Runs `agent` until `stop`, which it sees itself, until `duration` is over, or until it ends; returns what it did and everything
+/// it told, of long runs the first hours.
 pub(super) fn until_stopped(
     agent: Agent,
     stop: &AtomicBool,
@@ -26,8 +26,12 @@ pub(super) fn until_stopped(
             told.push(event);
         }
     };
-    while !stop.load(Ordering::Relaxed) && duration.is_none_or(|duration| begun.elapsed() < duration) {
-        match agent.events().recv_timeout(Duration::from_millis(50)) {
+    while !stop.load(Ordering::Relaxed) {
+        let left = duration.map_or(LOOK_EVERY, |duration| duration.saturating_sub(begun.elapsed()));
+        if left.is_zero() {
+            break;
+        }
+        match agent.events().recv_timeout(left.min(LOOK_EVERY)) {
             Ok(event) => keep(event),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
@@ -42,6 +46,9 @@ pub(super) fn until_stopped(
     tell(Progress::Stopped { summary: &summary, ran: begun.elapsed() });
     Ok((summary, told))
 }
+
+/// Nothing waits for a look at the flag: an agent that stops ends its events.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Events of some hours.
 const TOLD_MAX: usize = 65_536;
