@@ -76,6 +76,8 @@ pub(crate) fn agent(settings: &ClockSettings, stop: &Arc<AtomicBool>) -> Result<
         card: None,
         host,
         thread,
+        // Who sets a budget has said what it may take.
+        thrifty: settings.budget_bits_per_s.is_none(),
         stop: stop.clone(),
     })
 }

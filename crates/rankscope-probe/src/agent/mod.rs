@@ -51,6 +51,8 @@ pub struct AgentOptions {
     pub host: HostTimeOptions,
     /// How the thread runs.
     pub thread: ThreadOptions,
+    /// Whether to measure what waking costs here, and to probe no more than a hundredth of a core allows.
+    pub thrifty: bool,
     /// Whoever turns this on asks the agent to stop, as a handler of signals can.
     pub stop: Arc<AtomicBool>,
 }
@@ -148,7 +150,7 @@ impl Agent {
     ///
     /// # Errors
     /// [`StartError`]; nothing is left running.
-    pub fn start(session: SessionSettings, endpoints: Endpoints, options: AgentOptions) -> Result<Self, StartError> {
+    pub fn start(mut session: SessionSettings, endpoints: Endpoints, options: AgentOptions) -> Result<Self, StartError> {
         let mut host = HostTime::start(options.host);
         if let Some(card) = options.card {
             host.attach(card)?;
@@ -181,6 +183,9 @@ impl Agent {
             for text in thread::prepare(options.thread).into_iter().chain(refused) {
                 // The channel is empty yet.
                 let _ = sender.try_send(Event::Trouble(text));
+            }
+            if options.thrifty {
+                session.wake_cost = thread::wake_cost();
             }
             Driver::new(session, host, (endpoints, streams), files, sender, asked).run()
         });

@@ -31,6 +31,26 @@ fn the_usual_budget_stays_below_a_megabit() {
 }
 
 #[test]
+fn a_slow_processor_has_longer_rests_and_a_fast_one_no_shorter() {
+    for (nodes, degree) in [(2, 1), (8, 7), (32, 12), (64, 14), (256, 18)] {
+        let mut settings = settings(nodes, degree);
+        let by_bits = settings.train_period();
+        settings.wake_cost = Span::from_nanos(18_000);
+        assert_eq!(settings.train_period(), by_bits, "{nodes} nodes on a virtual machine");
+        settings.wake_cost = Span::from_nanos(200_000);
+        let period = settings.train_period();
+        let share = settings.processor_ns() as f64 / period.as_nanos() as f64;
+        assert!(share <= 0.01 && (share > 0.007 || period == by_bits), "{nodes} nodes take {share}");
+        settings.wake_cost = Span::MAX;
+        assert_eq!(settings.train_period(), PERIOD_MAX);
+    }
+    let mut free = settings(8, 7);
+    free.budget_bits_per_s = 0;
+    free.wake_cost = Span::from_nanos(18_000);
+    assert!(free.train_period() > Span::from_nanos(200_000_000), "without a budget the processor is what limits");
+}
+
+#[test]
 fn without_a_budget_trains_follow_each_other() {
     let mut settings = settings(8, 7);
     settings.budget_bits_per_s = 0;
