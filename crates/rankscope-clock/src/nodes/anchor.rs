@@ -1,12 +1,13 @@
 //! Whose clock a round is measured against, and where that clock stands.
 //!
 //! Usually it is the reference itself, at the middle of its window. In a round without it, the lowest node that was placed
-//! before stands in: its last line is drawn on, and its bound grows by all that the line leaves open. Where the round before
+//! before stands in: its last line is drawn on, with the [best skew](super::skews) that is known of it, and its bound grows by all that the line leaves open. Where the round before
 //! placed nobody, the lowest node of an earlier one does.
 
 use rankscope_time::Span;
 
 use super::line::{self, Track, dst_reading};
+use super::skews;
 use super::tree::mentioned;
 use super::{NodeEstimate, Solution, SolveOptions};
 use crate::{HostInstant, Interval, NodeId, NodeWindow};
@@ -26,7 +27,9 @@ pub(super) fn anchor(
     let lowest = |placed: &[NodeEstimate]| {
         placed.iter().filter(|placed| is_heard(placed.node)).min_by_key(|placed| placed.node).copied()
     };
-    let stand_in = before.and_then(|before| lowest(&before.nodes).or_else(|| lowest(&before.earlier)))?;
+    let before = before?;
+    let stand_in = lowest(&before.nodes).or_else(|| lowest(&before.earlier))?;
+    let stand_in = skews::with_known(stand_in, before, options.skew_change_ppb_per_s);
     let at = middle(windows, tracks, stand_in.node)?;
     Some(drawn_on(&stand_in, at, options.skew_change_ppb_per_s))
 }

@@ -18,6 +18,7 @@ mod laplacian;
 mod least_squares;
 mod line;
 mod loops;
+mod skews;
 mod smooth;
 mod steps;
 mod stretch;
@@ -27,6 +28,7 @@ pub use agreement::{Agreement, PairSurplus, agreement};
 pub use filter::ClockFilter;
 pub use joined::joined;
 pub use loops::LoopSurplus;
+pub use skews::KnownSkew;
 pub use smooth::{SmoothedEstimate, smooth, smoothed_estimates};
 pub use steps::NodeStep;
 pub use stretch::Stretch;
@@ -140,6 +142,8 @@ pub struct Solution {
     /// Of nodes that could not be placed now, where they stood when they last could. Without the reference later rounds hang
     /// on what is known of the others, and one round in which nobody is heard must not lose that.
     pub earlier: Vec<NodeEstimate>,
+    /// By node, what its clock gains as the round said that knew best: lines are drawn on by it.
+    pub skews: Vec<KnownSkew>,
     /// Edges left out because they contradict others.
     pub rejected: Vec<RejectedEdge>,
     /// Clocks that jumped during the round.
@@ -164,8 +168,8 @@ pub fn solve(windows: &[NodeWindow], before: Option<&Solution>, options: &SolveO
     let tracks = line::usable(windows, options);
     let mut expected = expected(windows, before);
     let Some(anchor) = anchor::anchor(windows, &tracks, before, options) else {
-        let earlier = earlier(before, &[]);
-        return Solution { unreachable: expected.into_iter().collect(), earlier, ..Solution::default() };
+        let (earlier, skews) = (earlier(before, &[]), skews::known(before, &[], options.skew_change_ppb_per_s));
+        return Solution { unreachable: expected.into_iter().collect(), earlier, skews, ..Solution::default() };
     };
     let tree = Tree::grow(&tracks, anchor.node, anchor.at.nanos_since_epoch());
     let (lines, is_branch) = tree.lines(&tracks);
@@ -181,10 +185,10 @@ pub fn solve(windows: &[NodeWindow], before: Option<&Solution>, options: &SolveO
         })
         .collect();
     nodes.sort_unstable_by_key(|estimate| estimate.node);
-    let earlier = earlier(before, &nodes);
+    let (earlier, skews) = (earlier(before, &nodes), skews::known(before, &nodes, options.skew_change_ppb_per_s));
     let over_tcp = tracks.iter().filter(|track| track.record.transport == Transport::Tcp).map(|track| track.record.edge);
     let (unreachable, over_tcp) = (expected.into_iter().collect(), over_tcp.collect());
-    Solution { nodes, unreachable, earlier, rejected, steps, loops, over_tcp }
+    Solution { nodes, unreachable, earlier, skews, rejected, steps, loops, over_tcp }
 }
 
 /// The offsets that a spanning tree alone gives, without least squares: the plainest estimate, to compare with.

@@ -69,6 +69,36 @@ fn a_round_in_which_nobody_is_heard_is_bridged() {
     }
 }
 
+/// A reference that dies in the middle of a round is heard for a moment: who stands in for it goes by what the rounds before knew.
+#[test]
+fn a_round_that_knows_little_of_skews_takes_nothing_away() {
+    let job = job();
+    let is_of_reference = |edge: Edge| [edge.src, edge.dst].contains(&NodeId(0));
+    let mut known = solve(&job.round(0), None, &options());
+    let mut dying = job.round(1);
+    for fit in dying.iter_mut().flat_map(|window| &mut window.edges).filter(|record| is_of_reference(record.edge)) {
+        let fit = fit.fits[0].as_mut().unwrap();
+        fit.skew_ppb += 4_000.0;
+        fit.skew_bound_ppb = (fit.skew_ppb - 200_000.0, fit.skew_ppb + 200_000.0);
+    }
+    known = solve(&dying, Some(&known), &options());
+    let width_ppb = |estimate: &NodeEstimate| estimate.skew_bound_ppb.1 - estimate.skew_bound_ppb.0;
+    assert!(known.nodes.iter().any(|estimate| width_ppb(estimate) > 100_000.0), "what is measured stays as it is");
+    for round in 2..6 {
+        let mut windows = job.round(round);
+        windows.iter_mut().for_each(|window| window.edges.retain(|record| !is_of_reference(record.edge)));
+        known = solve(&windows, Some(&known), &options());
+        assert_eq!(known.nodes.len(), 7);
+        for estimate in &known.nodes {
+            let truth = truth_within_bound(&job, estimate);
+            // 500 ppb, and 100 more each second, for as long as the reference is gone.
+            let open_ns = 4_000 * round as i64 + 2 * 100 * (4 * round as i64).pow(2);
+            assert!(estimate.bound.hi - estimate.bound.lo < Span::from_nanos(open_ns + 5_000), "round {round}: {estimate:?}");
+            assert!((estimate.offset - truth).abs() < Span::from_nanos(400 * round as i64), "round {round}: {estimate:?}");
+        }
+    }
+}
+
 #[test]
 fn a_reference_that_only_answers_is_still_the_reference() {
     let job = job();
