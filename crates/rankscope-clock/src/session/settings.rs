@@ -125,6 +125,17 @@ impl SessionSettings {
         self.jitter_percent = self.jitter_percent.min(20);
         self.train = self.train.clamp(1, u32::from(super::wire::CarriedStamp::BACK_MAX));
         self.window = self.window.clamp(WINDOW_MIN, WINDOW_MAX);
+        self.ask_for_no_more_than_is_sent()
+    }
+
+    /// Asks for half of the exchanges that an edge has in a window at this pace, where that is less than it would ask for: an edge that is
+    /// slow by its budget is not one that loses packets.
+    fn ask_for_no_more_than_is_sent(mut self) -> Self {
+        let trains = self.window.as_nanos() / self.train_period().as_nanos().max(1);
+        let sent = u32::try_from(trains).unwrap_or(u32::MAX).saturating_mul(self.train);
+        let most = (sent / 2).max(EXCHANGES_LEAST);
+        self.fit_options.exchanges_min = self.fit_options.exchanges_min.min(most);
+        self.solve_options.pairs_min = self.solve_options.pairs_min.min(most);
         self
     }
 
@@ -183,6 +194,9 @@ pub(super) fn segment_bits(len: usize) -> u64 {
 
 /// How many times longer the rest between trains is over TCP, where a probe costs nearly twice as much.
 pub(super) const TCP_PERIODS: i64 = 2;
+
+/// Exchanges of a window that make a line, however few there are.
+const EXCHANGES_LEAST: u32 = 4;
 
 /// A node takes one part in so many of a core.
 const SHARE_OF_CORE: u64 = 100;

@@ -241,3 +241,21 @@ fn at_defaults_nearly_every_exchange_is_complete() {
     let complete: u32 = network.hosts[0].windows.iter().map(|(_, window)| window.edges[0].counts.complete).sum();
     assert!(started - complete <= 16, "{complete} of {started}");
 }
+
+/// By their budgets edges have eleven exchanges a window here, and few are lost: less than is asked of those that have more.
+#[test]
+fn nodes_whose_edges_are_slow_are_told_their_clocks() {
+    let mut network = Network::started(6, &complete(6), 9, |settings| {
+        (settings.train, settings.budget_bits_per_s) = (1, 50_000);
+        (settings.fit, settings.solve) = (rankscope_clock::fit::fit_window, rankscope_clock::nodes::solve);
+    });
+    network.weather.probe_loss = 0.02;
+    network.run_for(41 * SECOND);
+    let most = network.hosts.iter().flat_map(|host| &host.windows).flat_map(|(_, window)| &window.edges);
+    let most = most.map(|record| record.counts.complete).max().expect("there are edges");
+    assert!((8..13).contains(&most), "{most} exchanges of a window");
+    for node in 0..6 {
+        let told = network.hosts[node].clocks.len();
+        assert!(told >= 8, "node {node} was told its clock {told} times in ten rounds");
+    }
+}

@@ -73,3 +73,17 @@ fn numbers_that_cannot_be_meant_are_brought_into_range() {
     assert_eq!((tidied.train, tidied.window), (1, WINDOW_MIN));
     assert_eq!(tidied.edges, [Edge { src: NodeId(0), dst: NodeId(1) }]);
 }
+
+#[test]
+fn no_more_is_asked_of_an_edge_than_half_of_what_it_sends() {
+    let asked = |change: fn(&mut SessionSettings)| {
+        let mut settings = settings(8, 7);
+        change(&mut settings);
+        let settings = settings.tidied();
+        (settings.fit_options.exchanges_min, settings.solve_options.pairs_min)
+    };
+    assert_eq!(asked(|_| {}), (10, 12));
+    // A train of three packets by seven edges, eleven times in four seconds.
+    assert_eq!(asked(|settings| (settings.train, settings.budget_bits_per_s) = (1, 69_000)), (5, 5));
+    assert_eq!(asked(|settings| settings.budget_bits_per_s = 1), (4, 4));
+}
