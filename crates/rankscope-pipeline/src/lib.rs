@@ -43,6 +43,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod ahead;
 mod artefacts;
 mod beside;
 mod captures;
@@ -89,6 +90,7 @@ mod wanted;
 mod workbooks;
 mod workers;
 
+pub use ahead::read_in_order;
 pub use artefacts::{Places, write_report};
 pub use beside::{beside_comparison, beside_history, beside_validation};
 pub use clock_document::ClockRounds;

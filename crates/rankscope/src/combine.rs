@@ -1,7 +1,7 @@
 //! `rankscope combine`: the traces of all ranks, on one clock, in one file.
 //!
-//! One rank is moved to the common clock and written while the next is read, so memory is that of two ranks, however many there
-//! are.
+//! One rank is moved to the common clock and written while the next ones are read, so memory is that of as many ranks as there are
+//! processors, as far as they fit, and never less than two.
 //! Chrome JSON wants its events in order of time across ranks, so there each rank is put aside in order first, and all are
 //! merged at the end.
 
@@ -12,7 +12,6 @@ mod print;
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::mpsc::{SyncSender, sync_channel};
 
 use anyhow::{Context, Result, anyhow, bail};
 use rankscope_align::GpuClock;
@@ -25,7 +24,7 @@ use rankscope_document::CombineDocument;
 use rankscope_formats::xspace::PlaneNames;
 use rankscope_formats::{ArgsPolicy, Encoding, Format as TraceFormat, LeftOut, Member, Scope, left_out};
 use rankscope_job::{Numbering, Validated, combined_node, validation_document};
-use rankscope_pipeline::{CombinedFile, CombinedFormat, CombinedPart, Reading, read_members, title, unread};
+use rankscope_pipeline::{CombinedFile, CombinedFormat, CombinedPart, Reading, memory_default, read_in_order, title, unread};
 use rankscope_run::{InputFile, Outputs, folder_of};
 use rankscope_time::Rank;
 use rankscope_trace::Trace;
@@ -168,82 +167,70 @@ fn combine(
     let mut numbering = Numbering::new(found.by_position);
     let mut evidence = args.validate.then(|| clocks.evidence());
     let patterns = CommPatterns::default();
-    std::thread::scope(|scope| {
-        // Without room, so that there is one trace being written and one read ahead, and never a third.
-        let (sender, traces) = sync_channel(0);
-        // A number that is a position would be that of another trace.
-        let partial = args.partial && !found.by_position;
-        scope.spawn(move || read_ahead(&found.files, clocks, partial, &sender));
-        for trace in traces {
-            let mut trace = match trace {
-                Ok(trace) => trace,
-                Err(NoTrace::PassedOver(what)) => {
-                    document.skipped.push(what);
-                    continue;
-                }
-                Err(NoTrace::Failed(error)) => return Err(error),
-            };
-            let (number, numbered_by) = numbering.number(&trace, clocks.rank(&trace));
-            trace.provenance.rank = Some((Rank(number), rankscope_trace::RankSource::Order));
-            if args.keep_original {
-                keep_original(&mut trace);
+    // A number that is a position would be that of another trace.
+    let partial = args.partial && !found.by_position;
+    let bar = output::progress(found.files.len(), "combining");
+    let reading = Reading { args: ArgsPolicy::All, scope: Scope::All };
+    let all = read_in_order(&found.files, reading, memory_default(), |file, member| {
+        bar.set_position(file as u64);
+        let mut trace = match given(&found.files[file], member, clocks, partial) {
+            Some(Given::Trace(trace)) => trace,
+            Some(Given::PassedOver(what)) => {
+                document.skipped.push(what);
+                return Ok(());
             }
-            GpuClock::add_events(&mut trace);
-            let aligned = clocks.place(number, &mut trace)?;
-            print::events(args, number, &trace)?;
-            if let Some(evidence) = &mut evidence {
-                evidence.hear(&trace, &aligned, &patterns);
-            }
-            lost.merge(&left_out(&trace, target.format()));
-            let facts = aligned.facts();
-            let node = combined_node(number, numbered_by, &trace, aligned);
-            sink.add(CombinedPart { number, trace: &mut trace, ahead_ns: node.offset_ns, facts: &facts })?;
-            document.nodes.push(node);
+            Some(Given::Failed(error)) => return Err(error),
+            None => return Ok(()),
+        };
+        let (number, numbered_by) = numbering.number(&trace, clocks.rank(&trace));
+        trace.provenance.rank = Some((Rank(number), rankscope_trace::RankSource::Order));
+        if args.keep_original {
+            keep_original(&mut trace);
         }
-        if document.nodes.is_empty() {
-            let why = document.skipped.first().map_or_else(String::new, |first| format!(" The first of them: {first}"));
-            bail!("none of the {} files found is a trace.{why}", found.files.len());
+        GpuClock::add_events(&mut trace);
+        let aligned = clocks.place(number, &mut trace)?;
+        print::events(args, number, &trace)?;
+        if let Some(evidence) = &mut evidence {
+            evidence.hear(&trace, &aligned, &patterns);
         }
-        document.validation = evidence.map(|evidence| validation_document(&Validated::of(evidence), title(&found.paths)));
-        sink.finish()?;
-        Ok(lost)
+        lost.merge(&left_out(&trace, target.format()));
+        let facts = aligned.facts();
+        let node = combined_node(number, numbered_by, &trace, aligned);
+        sink.add(CombinedPart { number, trace: &mut trace, ahead_ns: node.offset_ns, facts: &facts })?;
+        document.nodes.push(node);
+        Ok(())
+    });
+    bar.finish_and_clear();
+    all?;
+    if document.nodes.is_empty() {
+        let why = document.skipped.first().map_or_else(String::new, |first| format!(" The first of them: {first}"));
+        bail!("none of the {} files found is a trace.{why}", found.files.len());
+    }
+    document.validation = evidence.map(|evidence| validation_document(&Validated::of(evidence), title(&found.paths)));
+    sink.finish()?;
+    Ok(lost)
+}
+
+/// What `member` of `file` is. What the job goes without is nothing; where it was not looked through as a whole, other JSON in a directory is
+/// passed over, and with `partial` whatever cannot be read.
+fn given(file: &InputFile, member: Member, clocks: &Clocks, partial: bool) -> Option<Given> {
+    let Member { label, trace } = member;
+    if clocks.leaves_out(&label) {
+        return None;
+    }
+    Some(match trace {
+        Ok(trace) => Given::Trace(Box::new(trace)),
+        Err(error) => {
+            let unread = unread(file, label.clone(), &error);
+            let passed_over = partial || unread.may_be_something_else();
+            if passed_over { Given::PassedOver(unread.to_string()) } else { Given::Failed(anyhow!(error).context(label)) }
+        }
     })
 }
 
-/// Hands over one trace after the other until all are read, one cannot be, or nobody wants more. What the job goes without is
-/// passed over; where it was not looked through as a whole, so is other JSON in a directory, and with `partial` whatever cannot be
-/// read.
-fn read_ahead(files: &[InputFile], clocks: &Clocks, partial: bool, to: &SyncSender<Result<Trace, NoTrace>>) {
-    let bar = output::progress(files.len(), "combining");
-    let reading = Reading { args: ArgsPolicy::All, scope: Scope::All };
-    let mut wanted = true;
-    for file in files {
-        read_members(file, reading, |Member { label, trace }| {
-            let given = match trace {
-                _ if !wanted || clocks.leaves_out(&label) => return,
-                Ok(trace) => Ok(trace),
-                Err(error) => {
-                    let unread = unread(file, label.clone(), &error);
-                    let passed_over = partial || unread.may_be_something_else();
-                    Err(if passed_over {
-                        NoTrace::PassedOver(unread.to_string())
-                    } else {
-                        NoTrace::Failed(anyhow!(error).context(label))
-                    })
-                }
-            };
-            wanted = to.send(given).is_ok();
-        });
-        if !wanted {
-            return bar.finish_and_clear();
-        }
-        bar.inc(1);
-    }
-    bar.finish_and_clear();
-}
-
-/// Why a file gave no trace.
-enum NoTrace {
+/// What a file gave.
+enum Given {
+    Trace(Box<Trace>),
     PassedOver(String),
     Failed(anyhow::Error),
 }
