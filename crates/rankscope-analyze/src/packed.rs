@@ -48,15 +48,17 @@ impl Packed {
 
     /// The same set.
     pub(crate) fn unpacked(&self) -> Intervals {
-        Intervals::in_order(self.list_blocks(0..self.blocks.len()))
+        Intervals::in_order(self.of_blocks(0..self.blocks.len()))
     }
 
     /// How much time `sets` hold together inside the window from `start` to `end`.
     pub(crate) fn length_of_all_within(sets: &[&Self], start: i64, end: i64) -> i64 {
         match sets {
-            [only] => only.inside(start, end).fold(0, |sum: i64, (from, to)| sum.saturating_add(to.saturating_sub(from))),
+            [only] => {
+                only.inside(start, end).iter().fold(0, |sum: i64, (from, to)| sum.saturating_add(to.saturating_sub(*from)))
+            }
             several => {
-                let mut rest: Vec<_> = several.iter().map(|set| set.inside(start, end).peekable()).collect();
+                let mut rest: Vec<_> = several.iter().map(|set| set.inside(start, end).into_iter().peekable()).collect();
                 let (mut sum_ns, mut until_ns) = (0i64, start);
                 let begins = |set: &mut std::iter::Peekable<_>| set.peek().map(|(from, _): &(i64, i64)| *from);
                 while let Some((_, next)) =
@@ -73,7 +75,7 @@ impl Packed {
 
     /// How much time `one`, `other` and both together hold inside the window from `start` to `end`.
     pub(crate) fn lengths_within(one: &Self, other: &Self, start: i64, end: i64) -> [i64; 3] {
-        let [a, b] = [one, other].map(|set| set.list_inside(start, end));
+        let [a, b] = [one, other].map(|set| set.inside(start, end));
         // Intervals of a set are apart, so their sum and that of two sets less what is in both fit 64 bits.
         let length = |(from, to): &(i64, i64)| to.abs_diff(*from);
         let [of_one, of_other] = [&a, &b].map(|list| list.iter().map(length).sum::<u64>());
@@ -82,20 +84,13 @@ impl Packed {
     }
 
     /// Its intervals inside the window from `start` to `end`, cut off at its edges.
-    fn inside(&self, start: i64, end: i64) -> impl Iterator<Item = (i64, i64)> {
-        let first = self.blocks.partition_point(|block| block.start_ns <= start).saturating_sub(1);
-        let cut = self.starting_at(first).take_while(move |(from, _)| *from < end);
-        cut.map(move |(from, to)| (from.max(start), to.min(end))).filter(|(from, to)| from < to)
-    }
-
-    /// The same, all at once.
-    fn list_inside(&self, start: i64, end: i64) -> Vec<(i64, i64)> {
+    fn inside(&self, start: i64, end: i64) -> Vec<(i64, i64)> {
         if start >= end {
             return Vec::new();
         }
         let first = self.blocks.partition_point(|block| block.start_ns <= start).saturating_sub(1);
         let behind = self.blocks.partition_point(|block| block.start_ns < end);
-        let mut list = self.list_blocks(first..behind.max(first));
+        let mut list = self.of_blocks(first..behind.max(first));
         let before = list.partition_point(|(_, to)| *to <= start);
         list.drain(..before);
         list.truncate(list.partition_point(|(from, _)| *from < end));
@@ -109,7 +104,7 @@ impl Packed {
     }
 
     /// The intervals of these blocks.
-    fn list_blocks(&self, blocks: Range<usize>) -> Vec<(i64, i64)> {
+    fn of_blocks(&self, blocks: Range<usize>) -> Vec<(i64, i64)> {
         let mut list = Vec::with_capacity(blocks.len() * BLOCK);
         let mut steps = Steps::default();
         for (block, before) in self.blocks[blocks.clone()].iter().zip((blocks.start * STEPS..).step_by(STEPS)) {
@@ -123,12 +118,6 @@ impl Packed {
             }));
         }
         list
-    }
-
-    /// Its intervals from the block numbered `first` on, in order.
-    fn starting_at(&self, first: usize) -> Unpacking<'_> {
-        let (blocks, before) = (self.blocks[first..].iter(), first * STEPS);
-        Unpacking { set: self, blocks, before, steps: Steps::default(), next: 0, end: 0, at_ns: 0 }
     }
 }
 
@@ -165,39 +154,6 @@ impl Steps {
 impl Default for Steps {
     fn default() -> Self {
         Self { gaps_ns: [0; STEPS], lengths_ns: [0; STEPS] }
-    }
-}
-
-/// The intervals of a set, one after the other.
-#[derive(Clone, Debug)]
-struct Unpacking<'a> {
-    set: &'a Packed,
-    /// The blocks that are not begun, and how many steps are before those of the first of them.
-    blocks: std::slice::Iter<'a, Block>,
-    before: usize,
-    /// Steps of the one that was begun, those that are left of them, and where the last interval ended.
-    steps: Steps,
-    next: usize,
-    end: usize,
-    at_ns: i64,
-}
-
-impl Iterator for Unpacking<'_> {
-    type Item = (i64, i64);
-
-    fn next(&mut self) -> Option<(i64, i64)> {
-        if self.next < self.end {
-            let start_ns = self.at_ns.wrapping_add_unsigned(self.steps.gaps_ns[self.next]);
-            self.at_ns = start_ns.wrapping_add_unsigned(self.steps.lengths_ns[self.next]);
-            self.next += 1;
-            return Some((start_ns, self.at_ns));
-        }
-        let block = self.blocks.next()?;
-        let (gaps_ns, _) = self.steps.read(self.set, self.before);
-        (self.next, self.end) = (0, gaps_ns.len());
-        self.before += self.end;
-        self.at_ns = block.end_ns;
-        Some((block.start_ns, block.end_ns))
     }
 }
 
