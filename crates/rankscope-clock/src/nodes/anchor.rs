@@ -1,8 +1,8 @@
 //! Whose clock a round is measured against, and where that clock stands.
 //!
 //! Usually it is the reference itself, at the middle of its window. In a round without it, the lowest node that was placed
-//! before stands in: its last line is drawn on, with the [best skew](super::skews) that is known of it, and its bound grows by all that the line leaves open. Where the round before
-//! placed nobody, the lowest node of an earlier one does.
+//! before stands in: its last line is drawn on, with the [best skew](super::skews) that is known of it, and its bound grows by
+//! all that the line leaves open. Where the round before placed nobody, the lowest node of an earlier one does.
 
 use rankscope_time::Span;
 

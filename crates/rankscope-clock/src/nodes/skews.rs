@@ -30,8 +30,7 @@ impl KnownSkew {
 
     /// The same at another instant, where it may have changed by so much each second.
     fn opened(self, at: HostInstant, change_ppb_per_s: u32) -> Self {
-        let change_ppb = f64::from(change_ppb_per_s) * 1e-9 * (at - self.at).as_nanos() as f64;
-        let change_ppb = change_ppb.abs();
+        let change_ppb = f64::from(change_ppb_per_s) * 1e-9 * (at - self.at).abs().as_nanos() as f64;
         Self { at, bound_ppb: (self.bound_ppb.0 - change_ppb, self.bound_ppb.1 + change_ppb), ..self }
     }
 
