@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use rankscope_devices::{ApiCalls, text};
+use rankscope_devices::{ApiCalls, stamp_ns, text};
 use rankscope_record::Category;
 use rankscope_record::recording::device::{
     CorrelationKind, DeviceItem, DeviceMemory, DeviceRecord, ExternalCorrelation, GraphNode, MemoryChange, MemoryKind,
@@ -225,7 +225,7 @@ impl Decoder {
             _ => MemoryOwner::cuda(device_id),
         };
         self.items.push(DeviceItem::Memory(DeviceMemory {
-            at_ns: ns(timestamp),
+            at_ns: stamp_ns(timestamp),
             change,
             kind,
             owner,
@@ -272,18 +272,13 @@ fn work(
     DeviceRecord {
         kind,
         name,
-        start_ns: ns(start),
-        end_ns: ns(end),
+        start_ns: stamp_ns(start),
+        end_ns: stamp_ns(end),
         device,
         stream: stream.into(),
         correlation: correlation.into(),
         graph,
     }
-}
-
-/// A time beyond what the recorder can hold is none.
-fn ns(stamp: u64) -> i64 {
-    i64::try_from(stamp).unwrap_or(0)
 }
 
 /// By CUPTI's number.

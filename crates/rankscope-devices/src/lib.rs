@@ -25,7 +25,7 @@ pub use clock::{ClockFit, NoClock};
 pub use loading::{Tried, file_name, mapped_files, mapped_in, open_first, said, symbol, text};
 pub use plugin::{Collected, Ended, Profiler, SourcePlugin};
 pub use pool::{Filled, Pool};
-pub use record::{Field, bytes_at};
+pub use record::{Field, bytes_at, stamp_ns};
 pub use state::SourceState;
 pub use switch::Switch;
 pub use worker::{Collect, Worker};

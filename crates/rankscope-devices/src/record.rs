@@ -12,6 +12,11 @@ pub fn bytes_at<const BYTES: usize>(record: &[u8], at: usize) -> Option<[u8; BYT
     record.get(at..)?.first_chunk().copied()
 }
 
+/// A stamp of a record in nanoseconds; one beyond what the recorder can hold is none, which is zero.
+pub fn stamp_ns(stamp: u64) -> i64 {
+    i64::try_from(stamp).unwrap_or(0)
+}
+
 /// Declares records: a struct of the fields, how they are read out of bytes, and `layouts`, which has every table, for tests.
 ///
 /// ```

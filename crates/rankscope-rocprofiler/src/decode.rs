@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::c_int;
 use std::sync::Arc;
 
-use rankscope_devices::{ApiCalls, CallSort};
+use rankscope_devices::{ApiCalls, CallSort, stamp_ns};
 use rankscope_record::Category;
 use rankscope_record::recording::device::{
     CorrelationKind, DeviceItem, DeviceMemory, DeviceRecord, ExternalCorrelation, GraphLaunch, MemoryChange, MemoryKind,
@@ -163,7 +163,7 @@ impl<L: LookUp> Decoder<L> {
         };
         let owner = if is_host { Some(MemoryOwner::HOST) } else { self.gpus.number(agent).and_then(MemoryOwner::hip) };
         self.items.push(DeviceItem::Memory(DeviceMemory {
-            at_ns: ns(at),
+            at_ns: stamp_ns(at),
             change,
             kind,
             owner,
@@ -252,7 +252,7 @@ impl<L: LookUp> Decoder<L> {
         (device, stream): (u32, u64),
         correlation: u64,
     ) {
-        let (start_ns, end_ns) = (ns(start), ns(end));
+        let (start_ns, end_ns) = (stamp_ns(start), stamp_ns(end));
         self.items.push(DeviceItem::Record(DeviceRecord {
             kind,
             name,
@@ -299,11 +299,6 @@ impl<L: LookUp> Decoder<L> {
         self.names.insert(name.clone());
         name
     }
-}
-
-/// A time beyond what the recorder can hold is none.
-fn ns(stamp: u64) -> i64 {
-    i64::try_from(stamp).unwrap_or(0)
 }
 
 /// How long a call's record is, since its correlation has an ancestor; and those of memory and of scratch memory.
