@@ -68,7 +68,6 @@ pub(super) struct Ledger {
 enum Place {
     Address(u64),
     Handle(u64),
-    Queue(Option<MemoryOwner>, u64),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -105,8 +104,8 @@ impl Ledger {
 
     fn allocate(&mut self, memory: &DeviceMemory) -> Option<MemoryEvent> {
         let place = place(memory);
-        let has_place = memory.address != 0 || matches!(place, Place::Queue(..));
-        let Some(owner) = memory.owner.filter(|_| has_place && memory.bytes <= ALLOCATION_MAX_BYTES) else {
+        let can_be = memory.address != 0 && memory.bytes <= ALLOCATION_MAX_BYTES;
+        let Some(owner) = memory.owner.filter(|_| can_be) else {
             self.oddities.impossible += 1;
             return None;
         };
@@ -172,7 +171,6 @@ impl Owned {
 
 fn place(memory: &DeviceMemory) -> Place {
     match memory.kind {
-        MemoryKind::Scratch => Place::Queue(memory.owner, memory.address),
         MemoryKind::Physical => Place::Handle(memory.address),
         _ => Place::Address(memory.address),
     }

@@ -17,7 +17,7 @@ pub struct DeviceMemory {
     pub kind: MemoryKind,
     /// Whose it is; none where that is not told, as some libraries do of what is freed.
     pub owner: Option<MemoryOwner>,
-    /// Where it begins; of scratch memory the queue that it is for, and of physical memory without an address its handle.
+    /// Where it begins; of physical memory without an address its handle.
     pub address: u64,
     /// How much; zero where it is not told.
     pub bytes: u64,
@@ -139,8 +139,6 @@ kinds! {
     ManagedStatic = 7, "managed static";
     /// Physical memory of a device, which has a handle, and addresses only where it is mapped.
     Physical = 8, "physical";
-    /// What kernels of a queue have beyond their registers.
-    Scratch = 9, "scratch";
 }
 
 impl MemoryKind {

@@ -63,7 +63,7 @@ fn items() -> impl Strategy<Value = Vec<DeviceItem>> {
     vec(prop_oneof![6 => record, 2 => tie, 4 => memory, 1 => launch], 0..60)
 }
 
-fn memory(at_ns: i64, change: MemoryChange, address: u64, bytes: u64) -> DeviceMemory {
+pub(super) fn memory(at_ns: i64, change: MemoryChange, address: u64, bytes: u64) -> DeviceMemory {
     DeviceMemory {
         at_ns,
         change,

@@ -163,8 +163,9 @@ impl<'r, C: Chunks> Words<'r, C> {
             ArgView::I64(totals.reserved_bytes).put(reserved, &mut words);
         }
         ArgView::Text(event.kind.name().into()).put(kind, &mut words);
-        for (key, number) in [(op, event.op), (stream, event.stream), (correlation, Some(event.correlation))] {
-            if let Some(number) = number.filter(|number| key != correlation || *number != 0) {
+        let call = Some(event.correlation).filter(|number| *number != 0);
+        for (key, number) in [(op, event.op), (stream, event.stream), (correlation, call)] {
+            if let Some(number) = number {
                 unsigned(number).put(key, &mut words);
             }
         }

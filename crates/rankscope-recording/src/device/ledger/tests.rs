@@ -8,18 +8,7 @@ use super::*;
 const CARD: Option<MemoryOwner> = Some(MemoryOwner::HOST);
 
 fn memory(change: MemoryChange, address: u64, bytes: u64) -> DeviceMemory {
-    DeviceMemory {
-        at_ns: 5,
-        change,
-        kind: MemoryKind::Device,
-        owner: CARD,
-        address,
-        bytes,
-        pool: None,
-        stream: None,
-        thread: None,
-        correlation: 0,
-    }
+    DeviceMemory { owner: CARD, ..crate::device::tests::memory(5, change, address, bytes) }
 }
 
 fn entered(changes: &[DeviceMemory]) -> (Vec<Option<MemoryEvent>>, MemoryOddities) {
@@ -54,13 +43,9 @@ struct Oracle(Vec<(String, MemoryOwner, u64)>);
 impl Oracle {
     /// The owner whose memory changed, if it did.
     fn enter(&mut self, memory: &DeviceMemory) -> Option<MemoryOwner> {
-        let sort = match memory.kind {
-            MemoryKind::Scratch => format!("queue of {:?}", memory.owner),
-            MemoryKind::Physical => "handle".to_owned(),
-            _ => "address".to_owned(),
-        };
+        let sort = if memory.kind == MemoryKind::Physical { "handle" } else { "address" };
         let key = format!("{sort} {}", memory.address);
-        let can_be = memory.bytes <= ALLOCATION_MAX_BYTES && (memory.address != 0 || memory.kind == MemoryKind::Scratch);
+        let can_be = memory.bytes <= ALLOCATION_MAX_BYTES && memory.address != 0;
         if memory.change == MemoryChange::Allocated && (!can_be || memory.owner.is_none()) {
             return None;
         }
