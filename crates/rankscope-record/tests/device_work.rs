@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use std::fs::File;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -120,6 +121,15 @@ fn told(trace: &Trace) -> Vec<String> {
     told
 }
 
+/// The only trace of the file, with all arguments.
+fn reread(path: &Path, scope: Scope) -> Trace {
+    let name = path.file_name().unwrap().to_string_lossy();
+    let options = ReadOptions::default().with_label(&*name).with_args(ArgsPolicy::All).with_scope(scope);
+    let mut members = read(File::open(path).unwrap(), &options).unwrap();
+    assert_eq!(members.len(), 1, "{name}");
+    members.remove(0).trace.unwrap()
+}
+
 #[test]
 fn device_work_is_on_its_stream_with_its_span_and_its_call() {
     let recorded = recorded();
@@ -133,15 +143,11 @@ fn device_work_is_on_its_stream_with_its_span_and_its_call() {
     for name in ["a.rkr", "a.json", "a.pftrace"] {
         let path = folder.path().join(name);
         recorded.save(&path).unwrap();
-        let options = ReadOptions::default().with_label(name).with_args(ArgsPolicy::All);
-        let members = read(File::open(&path).unwrap(), &options).unwrap();
-        let trace = members[0].trace.as_ref().unwrap();
-        assert_eq!((members.len(), told(trace)), (1, wanted.map(str::to_owned).to_vec()), "{name}");
+        let trace = &reread(&path, Scope::All);
+        assert_eq!(told(trace), wanted, "{name}");
         assert!(trace.provenance.problems.is_empty(), "{name}: {:?}", trace.provenance.problems);
         assert!(trace.instants.is_empty(), "{name}: what tells of device work is no moment of its own");
-        let narrow = options.with_scope(Scope::Device);
-        let members = read(File::open(&path).unwrap(), &narrow).unwrap();
-        let device = members[0].trace.as_ref().unwrap();
+        let device = reread(&path, Scope::Device);
         assert!(device.spans.ids().any(|span| device.name(span) == "gemm"), "{name}");
     }
 }
@@ -219,9 +225,7 @@ fn memory_of_devices_is_told_in_every_format_with_what_is_in_use() {
     for name in ["a.rkr", "a.json", "a.pftrace"] {
         let path = folder.path().join(name);
         recorded.save(&path).unwrap();
-        let options = ReadOptions::default().with_label(name).with_args(ArgsPolicy::All);
-        let members = read(File::open(&path).unwrap(), &options).unwrap();
-        let trace = members[0].trace.as_ref().unwrap();
+        let trace = &reread(&path, Scope::All);
         assert_eq!(told_memory(trace), wanted, "{name}");
         assert!(trace.provenance.problems.is_empty() && trace.counters.is_empty(), "{name}: {:?}", trace.provenance.problems);
         if name != "a.pftrace" {

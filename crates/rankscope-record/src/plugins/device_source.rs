@@ -9,7 +9,7 @@ use rankscope_recording::device::{
     DEVICE_GRAPHS, DEVICE_MEMORY, DEVICE_RECORD, DEVICE_TIES, DeviceItem, DeviceMemory, DeviceRecord, DeviceTally,
     ExternalCorrelation, GraphLaunch, SourceId, TIES_MAX, graphs_list, memory_list, record_list, ties_list,
 };
-use rankscope_recording::{Category, ClockId, Cut, Kind};
+use rankscope_recording::{Category, ClockId, Cut, Kind, NameId};
 
 use crate::lane::tally::Sort;
 use crate::names::{Site, intern};
@@ -78,38 +78,26 @@ impl DeviceSource {
         static RECORD: Site = Site::key(DEVICE_RECORD);
         let Some(epoch) = state::epoch_if_on(record.kind.alone().0) else { return };
         let name = intern(&record.name, record.kind, Scope::Function);
-        let list = record_list(self.id, self.clock, record);
-        lane::with(|lane| {
-            lane.event(epoch, Sort::Instant, (Kind::Instant, RECORD.id().0), &[], &[(name, Value::I64s(&list))]);
-        });
+        instant(epoch, RECORD.id(), (name, &record_list(self.id, self.clock, record)));
     }
 
     fn ties(&self, ties: &[ExternalCorrelation]) {
         static TIES: Site = Site::key(DEVICE_TIES);
         let Some(epoch) = state::epoch_if_on(u32::MAX) else { return };
-        let (name, list) = (TIES.id(), ties_list(self.id, ties));
-        lane::with(|lane| {
-            lane.event(epoch, Sort::Instant, (Kind::Instant, name.0), &[], &[(name, Value::I64s(&list))]);
-        });
+        instant(epoch, TIES.id(), (TIES.id(), &ties_list(self.id, ties)));
     }
 
     fn graphs(&self, launches: &[GraphLaunch]) {
         static GRAPHS: Site = Site::key(DEVICE_GRAPHS);
         let Some(epoch) = state::epoch_if_on(u32::MAX) else { return };
-        let (name, list) = (GRAPHS.id(), graphs_list(self.id, launches));
-        lane::with(|lane| {
-            lane.event(epoch, Sort::Instant, (Kind::Instant, name.0), &[], &[(name, Value::I64s(&list))]);
-        });
+        instant(epoch, GRAPHS.id(), (GRAPHS.id(), &graphs_list(self.id, launches)));
     }
 
     /// Changes of memory are recorded by sessions that record those of the program.
     fn memory(&self, memory: &DeviceMemory) {
         static MEMORY: Site = Site::key(DEVICE_MEMORY);
         let Some(epoch) = state::epoch_if_on(Category::CPU_INSTANT_EVENT.alone().0) else { return };
-        let (name, list) = (MEMORY.id(), memory_list(self.id, self.clock, memory));
-        lane::with(|lane| {
-            lane.event(epoch, Sort::Instant, (Kind::Instant, name.0), &[], &[(name, Value::I64s(&list))]);
-        });
+        instant(epoch, MEMORY.id(), (MEMORY.id(), &memory_list(self.id, self.clock, memory)));
     }
 
     /// What the recording that runs makes of all that was handed over; none where none runs, or nothing was. It reads the recording, so
@@ -122,4 +110,9 @@ impl DeviceSource {
         let recording = Recorded::new(lease, Cut::everything()).open().ok()?;
         recording.device_tally(self.id).cloned()
     }
+}
+
+/// Records the event called `name` that has one list.
+fn instant(epoch: u32, name: NameId, (key, list): (NameId, &[i64])) {
+    lane::with(|lane| lane.event(epoch, Sort::Instant, (Kind::Instant, name.0), &[], &[(key, Value::I64s(list))]));
 }
