@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::PROCESS_UUID;
-use super::sequence::{Sequence, uuid_of_async};
+use super::sequence::{Sequence, hash, uuid_of_async};
 use crate::perfetto::schema::{counter, event as field, track};
 use crate::perfetto::{memory_counter, note};
 use crate::recording::{ArgView, Args, Arrow, DeviceWork, Event, MemoryPlace, What, WorkPlace};
@@ -61,8 +61,7 @@ impl<W: Write> Sequence<'_, '_, W> {
     /// The track of a counter of memory, which is described the first time.
     fn memory_counter(&mut self, kind: i64, id: i64, what: &'static str) -> u64 {
         let name = memory_counter(kind, id, what);
-        let bits = name.bytes().fold(MEMORY, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-        let uuid = uuid_of_async(bits);
+        let uuid = uuid_of_async(hash(MEMORY, &name));
         if self.devices.insert(uuid) {
             self.describe(uuid, PROCESS_UUID, &name, |descriptor| {
                 descriptor.message(track::COUNTER, |body| {

@@ -232,8 +232,7 @@ impl<'a, 'r, W: Write> Sequence<'a, 'r, W> {
 
     /// An arrow's number in the file: arrows of two names may have the same number in the recording.
     fn arrow(&self, name: NameId, id: u64) -> u64 {
-        let text = self.dictionary.names.text(name).bytes();
-        id ^ text.fold(0, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+        id ^ hash(0, self.dictionary.names.text(name))
     }
 
     fn counter(&mut self, name: NameId, value: CounterValue, described: &mut FxHashSet<u32>) {
@@ -337,4 +336,9 @@ pub(super) fn uuid_of_async(id: u64) -> u64 {
 /// Spans and asynchronous spans may have the same numbers.
 fn uuid_of_overlapping(id: u64) -> u64 {
     uuid_of_async(!id)
+}
+
+/// A number for `text` among those of one `seed`.
+pub(super) fn hash(seed: u64, text: &str) -> u64 {
+    text.bytes().fold(seed, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
