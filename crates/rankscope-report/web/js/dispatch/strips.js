@@ -3,8 +3,7 @@
 // have a bar of their own.
 import { theme } from "../canvas.js";
 import { empty, h, lead, section, swatches } from "../dom.js";
-import { formatCount, plural } from "../pure/format.js";
-import { runsOf } from "../pure/runs.js";
+import { formatCount, plural, rankList } from "../pure/format.js";
 import { pickable } from "../pick.js";
 import { tip } from "../tip.js";
 
@@ -23,7 +22,7 @@ function strip(one, plan, longest) {
   const of = h("div", { class: "of" }, `${one.document} · ${plural(one.tokens, "token")}`);
   if (!plan.head_groups) return h("div", { class: "strip" }, of, pieces(one, one.shards, longest));
   const parts = one.heads.map((part) => {
-    const name = part.groups.length === plan.head_groups ? "all heads" : `${part.groups.length === 1 ? "group" : "groups"} ${runsOf(part.groups)}`;
+    const name = part.groups.length === plan.head_groups ? "all heads" : `${part.groups.length === 1 ? "group" : "groups"} ${rankList(part.groups, Infinity)}`;
     return h("div", { class: "heads" }, h("div", { class: "of", title: name }, name), h("div", {}, pieces(one, part.shards, longest, name)));
   });
   return h("div", { class: "strip" }, of, ...parts);

@@ -43,7 +43,7 @@ export function columnUnit(largest) {
   return { unit, text: (ns) => (ns / size).toFixed(decimals) };
 }
 
-// Ascending ranks as ranges: 0–3, 6.
+// Ascending ranks, or other numbers, as ranges: 0–3, 6.
 export function rankList(ranks, most = 8) {
   const ranges = [];
   for (const rank of ranks) {
