@@ -171,17 +171,10 @@ fn combine(
     let partial = args.partial && !found.by_position;
     let bar = output::progress(found.files.len(), "combining");
     let reading = Reading { args: ArgsPolicy::All, scope: Scope::All };
-    let all = read_in_order(&found.files, reading, memory_default(), |file, member| {
+    let all: Result<()> = read_in_order(&found.files, reading, memory_default(), |file, member| {
         bar.set_position(file as u64);
-        let mut trace = match given(&found.files[file], member, clocks, partial) {
-            Some(Given::Trace(trace)) => trace,
-            Some(Given::PassedOver(what)) => {
-                document.skipped.push(what);
-                return Ok(());
-            }
-            Some(Given::Failed(error)) => return Err(error),
-            None => return Ok(()),
-        };
+        let given = given(&found.files[file], member, clocks, partial, &mut document.skipped)?;
+        let Some(mut trace) = given else { return Ok(()) };
         let (number, numbered_by) = numbering.number(&trace, clocks.rank(&trace));
         trace.provenance.rank = Some((Rank(number), rankscope_trace::RankSource::Order));
         if args.keep_original {
@@ -211,26 +204,26 @@ fn combine(
     Ok(lost)
 }
 
-/// What `member` of `file` is. What the job goes without is nothing; where it was not looked through as a whole, other JSON in a directory is
-/// passed over, and with `partial` whatever cannot be read.
-fn given(file: &InputFile, member: Member, clocks: &Clocks, partial: bool) -> Option<Given> {
+/// The trace that `member` of `file` is. What the job goes without is none; where it was not looked through as a whole, other JSON in a
+/// directory is passed over, and with `partial` whatever cannot be read.
+fn given(
+    file: &InputFile,
+    member: Member,
+    clocks: &Clocks,
+    partial: bool,
+    passed_over: &mut Vec<String>,
+) -> Result<Option<Trace>> {
     let Member { label, trace } = member;
-    if clocks.leaves_out(&label) {
-        return None;
-    }
-    Some(match trace {
-        Ok(trace) => Given::Trace(Box::new(trace)),
+    match trace {
+        _ if clocks.leaves_out(&label) => Ok(None),
+        Ok(trace) => Ok(Some(trace)),
         Err(error) => {
             let unread = unread(file, label.clone(), &error);
-            let passed_over = partial || unread.may_be_something_else();
-            if passed_over { Given::PassedOver(unread.to_string()) } else { Given::Failed(anyhow!(error).context(label)) }
+            if !partial && !unread.may_be_something_else() {
+                return Err(anyhow!(error).context(label));
+            }
+            passed_over.push(unread.to_string());
+            Ok(None)
         }
-    })
-}
-
-/// What a file gave.
-enum Given {
-    Trace(Box<Trace>),
-    PassedOver(String),
-    Failed(anyhow::Error),
+    }
 }
