@@ -67,7 +67,7 @@ pub struct WindowArgs {
 /// How much memory traces and rows may take.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct MemoryArgs {
-    /// Memory to use, such as 8GB: for traces that are kept for the timeline, which are read a second time beyond it, and for rows of
+    /// Memory to use, such as 8GB: for traces that are kept to be written, which are read a second time beyond it, and for rows of
     /// collectives, which go to temporary files beyond half of it [default: a quarter of the machine's]
     #[arg(long, value_name = "SIZE", value_parser = size_by_letter)]
     memory: Option<u64>,
@@ -76,7 +76,12 @@ pub struct MemoryArgs {
 impl MemoryArgs {
     /// What to keep for a timeline.
     pub fn keep(self) -> Keep {
-        Keep::UpTo(self.memory.unwrap_or_else(rankscope_pipeline::memory_default))
+        Keep::UpTo(self.bytes())
+    }
+
+    /// What traces may take.
+    pub fn bytes(self) -> u64 {
+        self.memory.unwrap_or_else(rankscope_pipeline::memory_default)
     }
 
     /// Rows from now on keep to it, if it was given.

@@ -1,8 +1,9 @@
-//! Traces read ahead of whoever takes them, and taken in the order of their files.
+//! Traces read ahead of whoever takes them, and taken in the order of their files, several at a time.
 //!
 //! As many threads read as there are processors, a file each, and each holds what it has read until it is its turn. So many traces are in
-//! memory at most as fit, by the largest so far, and two in any case; of the first nothing is known yet, so it is read by itself. An archive is
-//! one thread's, member after member. What cannot be read is handed over, too: what it means is for the taker to say.
+//! memory at most as fit, by the largest so far, half of them with the taker, and two in any case; of the first nothing is known yet, so it is
+//! read by itself. An archive is one thread's, member after member. What is in memory already is taken from there. What cannot be read is
+//! handed over, too: what it means is for the taker to say.
 
 use std::num::NonZero;
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -11,46 +12,67 @@ use std::thread::available_parallelism;
 
 use rankscope_formats::Member;
 use rankscope_run::InputFile;
+use rankscope_trace::Trace;
 
+use crate::held::Held;
 use crate::read::{Reading, read_members};
 
-/// Reads `files` and hands each trace to `take`, with the number of its file, in order; of them no more are read at a time than fit into
-/// `memory_bytes`. Ends with the first error of `take`.
-///
-/// # Errors
-/// That of `take`.
-pub fn read_in_order<E>(
-    files: &[InputFile],
-    reading: Reading,
-    memory_bytes: u64,
-    take: impl FnMut(usize, Member) -> Result<(), E>,
-) -> Result<(), E> {
-    let threads = available_parallelism().map_or(1, NonZero::get);
-    read_by(threads, files, reading, memory_bytes, take)
+/// Files to be read in order.
+#[derive(Clone, Copy, Debug)]
+pub struct Ahead<'a> {
+    /// Where the traces are.
+    pub files: &'a [InputFile],
+    /// How much of each is read.
+    pub reading: Reading,
+    /// Memory that traces may take together, those that are held among them.
+    pub memory_bytes: u64,
+    /// Traces of these files that are in memory, read in the same way.
+    pub held: Option<&'a Held>,
 }
 
-fn read_by<E>(
-    threads: usize,
-    files: &[InputFile],
-    reading: Reading,
-    memory_bytes: u64,
-    mut take: impl FnMut(usize, Member) -> Result<(), E>,
-) -> Result<(), E> {
-    // Without room, so that a thread holds one trace and reads no other meanwhile.
-    let (senders, receivers): (Vec<_>, Vec<_>) = files.iter().map(|_| sync_channel(0)).unzip();
-    let waiting = Mutex::new(files.iter().zip(senders));
-    let desks = Desks::within(memory_bytes);
-    std::thread::scope(|scope| {
-        // An error drops those that are left, and whoever sends to them stops.
-        let receivers = receivers;
-        for _ in 0..threads.min(files.len()) {
-            scope.spawn(|| read_next(&waiting, reading, &desks));
-        }
-        for (file, members) in receivers.into_iter().enumerate() {
-            members.into_iter().try_for_each(|member| take(file, member))?;
-        }
-        Ok(())
-    })
+impl Ahead<'_> {
+    /// Hands all traces to `take`, each with the number of its file, in order, up to as many at once as there are processors. Ends with the
+    /// first error of `take`.
+    ///
+    /// # Errors
+    /// That of `take`.
+    pub fn read_in_order<E>(&self, take: impl FnMut(Vec<(usize, Member)>) -> Result<(), E>) -> Result<(), E> {
+        self.read_by(available_parallelism().map_or(1, NonZero::get), take)
+    }
+
+    fn read_by<E>(&self, threads: usize, mut take: impl FnMut(Vec<(usize, Member)>) -> Result<(), E>) -> Result<(), E> {
+        let of_held = |file: usize| self.held.and_then(|held| held.take_as_read(file));
+        let held: Vec<Option<Vec<Member>>> = (0..self.files.len()).map(of_held).collect();
+        // Without room, so that a thread holds one trace and reads no other meanwhile.
+        let (senders, receivers): (Vec<_>, Vec<_>) = self.files.iter().map(|_| sync_channel(0)).unzip();
+        let lacking: Vec<bool> = held.iter().map(Option::is_none).collect();
+        let waiting = Mutex::new(
+            self.files.iter().zip(senders).zip(&lacking).filter_map(|(file, is_lacking)| is_lacking.then_some(file)),
+        );
+        let held_bytes =
+            |members: &Vec<Member>| members.iter().flat_map(|member| &member.trace).map(Trace::heap_bytes).sum::<u64>();
+        let left_bytes = self.memory_bytes.saturating_sub(held.iter().flatten().map(held_bytes).sum());
+        let desks = Desks::within(left_bytes, threads as u64);
+        std::thread::scope(|scope| {
+            // An error drops those that are left, and whoever sends to them stops.
+            let (receivers, held) = (receivers, held);
+            for _ in 0..threads.min(self.files.len()) {
+                scope.spawn(|| read_next(&waiting, self.reading, &desks));
+            }
+            let mut taken = Vec::new();
+            let mut hand_over = |file: usize, member: Member| {
+                taken.push((file, member));
+                if (taken.len() as u64) < desks.taken_at_once() { Ok(()) } else { take(std::mem::take(&mut taken)) }
+            };
+            for (file, (read, held)) in receivers.into_iter().zip(held).enumerate() {
+                match held {
+                    Some(members) => members.into_iter().try_for_each(|member| hand_over(file, member))?,
+                    None => read.into_iter().try_for_each(|member| hand_over(file, member))?,
+                }
+            }
+            if taken.is_empty() { Ok(()) } else { take(taken) }
+        })
+    }
 }
 
 /// Reads one file after the other of those that are `waiting`, until there is none, or nobody wants more.
@@ -73,6 +95,7 @@ fn read_next<'a>(waiting: &Mutex<impl Iterator<Item = (&'a InputFile, SyncSender
 /// How many may read at a time.
 struct Desks {
     memory_bytes: u64,
+    threads: u64,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -89,8 +112,8 @@ struct State {
 struct Desk<'a>(&'a Desks);
 
 impl Desks {
-    fn within(memory_bytes: u64) -> Self {
-        Self { memory_bytes, state: Mutex::default(), changed: Condvar::new() }
+    fn within(memory_bytes: u64, threads: u64) -> Self {
+        Self { memory_bytes, threads, state: Mutex::default(), changed: Condvar::new() }
     }
 
     /// Waits for one; none once nobody wants more.
@@ -104,10 +127,20 @@ impl Desks {
         Some(Desk(self))
     }
 
-    /// How many there are. One trace more is being taken.
+    /// How many there are. Those that are being taken are in memory, too.
     fn count(&self, state: &State) -> u64 {
         let fit = state.largest_bytes.map_or(1, |bytes| self.memory_bytes / bytes.max(1));
-        fit.saturating_sub(1).max(1)
+        fit.saturating_sub(self.taken_of(fit)).max(1)
+    }
+
+    /// How many traces are taken at once; of those that were in memory before, none has told of its size.
+    fn taken_at_once(&self) -> u64 {
+        self.lock().largest_bytes.map_or(self.threads, |bytes| self.taken_of(self.memory_bytes / bytes.max(1)))
+    }
+
+    /// How many are taken at once where so many `fit`.
+    fn taken_of(&self, fit: u64) -> u64 {
+        self.threads.min(fit / 2).max(1)
     }
 
     /// A trace of so many bytes was read.
@@ -166,9 +199,16 @@ mod tests {
         until: usize,
     ) -> (Vec<(usize, String, Option<usize>)>, bool) {
         let mut told = Vec::new();
-        let ended = read_by(threads, files, READING, memory_bytes, |file, member| {
-            told.push((file, member.label, member.trace.ok().map(|trace| trace.spans.len())));
-            if file + 1 < until { Ok(()) } else { Err(()) }
+        let ended = Ahead { files, reading: READING, memory_bytes, held: None }.read_by(threads, |members| {
+            assert!((1..=threads).contains(&members.len()), "{} at once", members.len());
+            assert!(memory_bytes > 1 || members.len() == 1, "two do not fit");
+            for (file, member) in members {
+                told.push((file, member.label, member.trace.ok().map(|trace| trace.spans.len())));
+                if file + 1 == until {
+                    return Err(());
+                }
+            }
+            Ok(())
         });
         (told, ended.is_err())
     }
@@ -201,16 +241,21 @@ mod tests {
 
     #[test]
     fn no_more_are_read_than_fit() {
-        let desks = Desks::within(1_000);
+        let desks = Desks::within(1_000, 2);
         let first = desks.sit_down().unwrap();
-        let count = |desks: &Desks| desks.count(&desks.lock());
-        assert_eq!(count(&desks), 1, "nothing is known yet");
+        let counts = || {
+            let count = desks.count(&desks.lock());
+            (count, desks.taken_at_once())
+        };
+        assert_eq!(counts().0, 1, "nothing is known yet");
         desks.has_read(200);
-        assert_eq!(count(&desks), 4, "and the fifth is being taken");
+        assert_eq!(counts(), (3, 2), "five fit, two of them with the taker");
         desks.has_read(100);
-        assert_eq!(count(&desks), 4);
+        assert_eq!(counts(), (3, 2));
+        desks.has_read(300);
+        assert_eq!(counts(), (2, 1));
         desks.has_read(5_000);
-        assert_eq!(count(&desks), 1);
+        assert_eq!(counts(), (1, 1));
         drop(first);
         assert!(desks.sit_down().is_some());
         desks.close();

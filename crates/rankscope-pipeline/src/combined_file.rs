@@ -41,15 +41,15 @@ impl CombinedFormat {
 
 /// One trace on its way out, on the common clock.
 #[derive(Debug)]
-pub struct CombinedPart<'a> {
+pub struct CombinedPart {
     /// Its number in the file.
     pub number: u32,
     /// Its events.
-    pub trace: &'a mut Trace,
+    pub trace: Trace,
     /// Its own clock minus the common one, in its middle.
     pub ahead_ns: i64,
     /// What a metadata plane says about it.
-    pub facts: &'a [(&'static str, i64)],
+    pub facts: Vec<(&'static str, i64)>,
 }
 
 /// A combined file under construction.
@@ -60,7 +60,15 @@ enum Sink<'a> {
     XSpace(Space<&'a mut dyn Write>, PlaneNames),
     Perfetto(Timeline<BufWriter<&'a mut dyn Write>>),
     Json(Spool, &'a mut dyn Write),
-    Archive { archive: Archive<&'a mut dyn Write>, spool: File, first_ahead_ns: Option<i64> },
+    Archive(Members<'a>),
+}
+
+/// Ranks with a file each.
+struct Members<'a> {
+    archive: Archive<&'a mut dyn Write>,
+    /// Where each is written before its length is known.
+    spool: File,
+    first_ahead_ns: Option<i64>,
 }
 
 /// Ranks put aside in order of time, behind each other in one file that has no name.
@@ -91,16 +99,18 @@ impl<'a> CombinedFile<'a> {
             CombinedFormat::XSpace(names) => Sink::XSpace(Space::new(output, names), names),
             CombinedFormat::Perfetto => Sink::Perfetto(Timeline::new(BufWriter::new(output)).ranks_up_to(highest)),
             CombinedFormat::Json => Sink::Json(Spool::new(spool()?), output),
-            CombinedFormat::Archive => Sink::Archive { archive: Archive::new(output), spool: spool()?, first_ahead_ns: None },
+            CombinedFormat::Archive => {
+                Sink::Archive(Members { archive: Archive::new(output), spool: spool()?, first_ahead_ns: None })
+            }
         }))
     }
 
-    /// Adds a trace.
+    /// Adds some traces, one behind the other; where a format lets them, all are encoded at the same time.
     ///
     /// # Errors
     /// Those of writing.
-    pub fn add(&mut self, part: CombinedPart<'_>) -> Result<()> {
-        self.0.add(part)
+    pub fn add(&mut self, parts: Vec<CombinedPart>) -> Result<()> {
+        self.0.add(parts)
     }
 
     /// Ends the file.
@@ -113,32 +123,17 @@ impl<'a> CombinedFile<'a> {
 }
 
 impl Sink<'_> {
-    fn add(&mut self, part: CombinedPart<'_>) -> Result<()> {
-        let rank = Rank(part.number);
+    fn add(&mut self, parts: Vec<CombinedPart>) -> Result<()> {
         match self {
-            Self::XSpace(space, names) => {
-                space.add(part.number, part.trace)?;
-                if *names == PlaneNames::Readable {
-                    space.add_clock_metadata(part.number, part.facts)?;
-                }
-            }
+            Self::XSpace(space, names) => parts.iter().try_for_each(|part| add_planes(space, *names, part)),
             Self::Perfetto(timeline) => {
                 let map = RankMap::identity();
-                timeline.add_rank(RankView { trace: part.trace, rank: Some(rank), map: &map })?;
+                let views = parts.iter().map(|part| RankView { trace: &part.trace, rank: Some(Rank(part.number)), map: &map });
+                timeline.add(&views.collect::<Vec<_>>())
             }
-            Self::Json(spool, _) => spool.add(rank, part.trace)?,
-            Self::Archive { archive, spool, first_ahead_ns } => {
-                let first_ahead_ns = *first_ahead_ns.get_or_insert(part.ahead_ns);
-                // A manifest knows no drift, so the trace goes back by what its clock is ahead at one moment.
-                apply(part.trace, &RankMap::from_offset(Span::from_nanos(part.ahead_ns), 0));
-                let len = alone(part.trace, rank, spool)?;
-                let host = part.trace.provenance.host.as_deref().map_or_else(String::new, |host| format!(" on {host}"));
-                let to_first_ns = first_ahead_ns.saturating_sub(part.ahead_ns);
-                let path = format!("rank-{rank}.pftrace");
-                archive.add(ArchiveMember { path, machine: format!("rank {rank}{host}"), to_first_ns }, len, spool)?;
-            }
+            Self::Json(spool, _) => parts.iter().try_for_each(|part| spool.add(Rank(part.number), &part.trace)),
+            Self::Archive(members) => parts.into_iter().try_for_each(|part| members.add(part)),
         }
-        Ok(())
     }
 
     fn finish(self) -> Result<()> {
@@ -148,9 +143,33 @@ impl Sink<'_> {
                 timeline.finish()?;
             }
             Self::Json(spool, output) => spool.merge(output)?,
-            Self::Archive { archive, .. } => archive.finish()?,
+            Self::Archive(members) => members.archive.finish()?,
         }
         Ok(())
+    }
+}
+
+/// Adds the planes of a trace.
+fn add_planes(space: &mut Space<&mut dyn Write>, names: PlaneNames, part: &CombinedPart) -> Result<()> {
+    space.add(part.number, &part.trace)?;
+    if names == PlaneNames::Readable {
+        space.add_clock_metadata(part.number, &part.facts)?;
+    }
+    Ok(())
+}
+
+impl Members<'_> {
+    fn add(&mut self, part: CombinedPart) -> Result<()> {
+        let CombinedPart { number, mut trace, ahead_ns, .. } = part;
+        let rank = Rank(number);
+        let first_ahead_ns = *self.first_ahead_ns.get_or_insert(ahead_ns);
+        // A manifest knows no drift, so the trace goes back by what its clock is ahead at one moment.
+        apply(&mut trace, &RankMap::from_offset(Span::from_nanos(ahead_ns), 0));
+        let len = alone(&trace, rank, &mut self.spool)?;
+        let host = trace.provenance.host.as_deref().map_or_else(String::new, |host| format!(" on {host}"));
+        let to_first_ns = first_ahead_ns.saturating_sub(ahead_ns);
+        let member = ArchiveMember { path: format!("rank-{rank}.pftrace"), machine: format!("rank {rank}{host}"), to_first_ns };
+        self.archive.add(member, len, &mut self.spool)
     }
 }
 

@@ -74,8 +74,7 @@ impl Division {
         let percent = if arguments { MEMORY_WITH_ARGUMENTS_PERCENT } else { MEMORY_PERCENT };
         let (mut inputs, mut bytes, mut text_bytes, mut memory_bytes) = (0, 0u64, 0u64, MEMORY_BYTES_MIN);
         for (path, size) in files {
-            let is_compressed = path.extension().is_some_and(|suffix| COMPRESSED.iter().any(|known| suffix == *known));
-            let text = size.saturating_mul(if is_compressed { INFLATED } else { 1 });
+            let text = text_bytes_of(path, size);
             inputs += 1;
             bytes = bytes.saturating_add(size);
             text_bytes = text_bytes.saturating_add(text);
@@ -83,6 +82,17 @@ impl Division {
         }
         Self { inputs, bytes, shards: shards(inputs as u64, text_bytes), memory_bytes }
     }
+}
+
+/// What a file of this name and size comes to as text.
+fn text_bytes_of(path: &Path, size: u64) -> u64 {
+    let is_compressed = path.extension().is_some_and(|suffix| COMPRESSED.iter().any(|known| suffix == *known));
+    size.saturating_mul(if is_compressed { INFLATED } else { 1 })
+}
+
+/// Memory for the events of a file of this name and size, with all of their arguments.
+pub(crate) fn memory_with_arguments(path: &Path, size: u64) -> u64 {
+    text_bytes_of(path, size).saturating_mul(MEMORY_WITH_ARGUMENTS_PERCENT) / 100
 }
 
 fn shards(inputs: u64, text_bytes: u64) -> u32 {

@@ -5,12 +5,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use rankscope_align::settle_tracers;
+use rankscope_formats::Member;
 use rankscope_job::{Export, Fingerprint, Place};
-use rankscope_run::InputFile;
+use rankscope_run::{InputFile, identity};
 use rankscope_trace::Trace;
 use rayon::prelude::*;
 
 use crate::Error;
+use crate::division::memory_with_arguments;
 use crate::facts::SideReadings;
 use crate::read::{Reading, read_members};
 
@@ -33,6 +35,14 @@ pub fn memory_default() -> u64 {
     let limit = || std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok()?.trim().parse::<u64>().ok();
     let all = total().into_iter().chain(limit()).min().unwrap_or(MEMORY_UNKNOWN_BYTES);
     all / 4
+}
+
+/// Whether the traces of `files`, with all of their arguments, probably fit into `memory_bytes`: by the sizes of the files, and what traces
+/// of such sizes take. Of a file that tells no size they do not.
+pub fn probably_fit(files: &[InputFile], memory_bytes: u64) -> bool {
+    let of_file = |file: &InputFile| Some(memory_with_arguments(&file.path, identity(&file.path).ok()?.bytes));
+    let all: Option<u64> = files.iter().map(of_file).try_fold(0u64, |all, own| Some(all.saturating_add(own?)));
+    all.is_some_and(|all| all <= memory_bytes)
 }
 
 /// Taken for the memory of a machine that does not tell.
@@ -59,6 +69,8 @@ struct Kept {
     joined: Traces,
     /// First places of ranks whose traces were handed over to be joined.
     handed_over: BTreeSet<Place>,
+    /// Numbers of files of which something is not in memory as it was read.
+    incomplete: BTreeSet<u32>,
 }
 
 impl Held {
@@ -73,7 +85,31 @@ impl Held {
         let fits = |used: u64| used.checked_add(bytes).filter(|used| *used <= self.budget_bytes);
         if self.used_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok() {
             self.lock().traces.insert(place, Arc::new(trace));
+        } else {
+            self.lacks(place);
         }
+    }
+
+    /// What is at `place` is not in memory, or not as it was read.
+    pub(crate) fn lacks(&self, place: Place) {
+        self.lock().incomplete.insert(place.file);
+    }
+
+    /// Takes the traces of the file of this number out of memory, in order, if all that is in the file is there as it was read.
+    pub(crate) fn take_as_read(&self, number: usize) -> Option<Vec<Member>> {
+        let file = u32::try_from(number).ok()?;
+        let mut kept = self.lock();
+        if kept.incomplete.contains(&file) {
+            return None;
+        }
+        let all = Place { file, member: 0 }..=Place { file, member: u32::MAX };
+        let places: Vec<Place> = kept.traces.range(all).map(|(place, _)| *place).collect();
+        let traces: Vec<Arc<Trace>> = places.iter().filter_map(|place| kept.traces.remove(place)).collect();
+        let member = |trace: Arc<Trace>| {
+            let trace = Arc::unwrap_or_clone(trace);
+            Member { label: trace.provenance.file.clone(), trace: Ok(trace) }
+        };
+        (!traces.is_empty()).then(|| traces.into_iter().map(member).collect())
     }
 
     /// How many are in memory.
@@ -155,6 +191,7 @@ impl Held {
     pub(crate) fn release(&self, exports: &[Export]) {
         let mut kept = self.lock();
         for export in exports {
+            kept.incomplete.insert(export.place.file);
             kept.traces.remove(&export.place);
             kept.joined.remove(&export.place);
         }
@@ -174,6 +211,7 @@ impl Kept {
             let own = exports.iter().filter_map(|export| self.traces.remove_entry(&export.place));
             found.extend(own);
             self.handed_over.insert(first.place);
+            self.incomplete.extend(exports.iter().map(|export| export.place.file));
         }
         all
     }

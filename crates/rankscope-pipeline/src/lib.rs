@@ -90,7 +90,7 @@ mod wanted;
 mod workbooks;
 mod workers;
 
-pub use ahead::read_in_order;
+pub use ahead::Ahead;
 pub use artefacts::{Places, write_report};
 pub use beside::{beside_comparison, beside_history, beside_validation};
 pub use clock_document::ClockRounds;
@@ -105,7 +105,7 @@ pub use error::{Error, ExitClass, PartsFault};
 pub use facts::{Clues, SideReadings, device_clocks, facts, run_directory};
 pub use freeze::{Frozen, freeze, freeze_again, frozen_plan};
 pub use hang::{FirstJudged, Followed, HangSources, OfRank, follow_ras, hang};
-pub use held::{Held, Keep, memory_default};
+pub use held::{Held, Keep, memory_default, probably_fit};
 pub use history::{PastRuns, read_history};
 pub use job_clocks::write_clocks;
 pub use live::{AlarmLog, LiveJob, LiveLook, Replay, has_ended, live};

@@ -111,8 +111,15 @@ struct Mapper<'a> {
 impl Mapper<'_> {
     fn outcome(&self, file: &InputFile, place: Place, read: Member) -> Result<Part, Unread> {
         let Member { label, trace } = read;
-        let mut trace = trace.map_err(|error| unread(file, label, &error))?;
+        let mut trace = trace.map_err(|error| {
+            self.held.lacks(place);
+            unread(file, label, &error)
+        })?;
         self.readings.attach(&mut trace);
+        if !trace.provenance.tracer_clocks.is_empty() {
+            // Its devices are put on the host's clock.
+            self.held.lacks(place);
+        }
         let Rules { tables, answers, checks, .. } = self.mapping.rules;
         let tables = tables.then_some((&self.mapping.cards, self.mapping.tables));
         let mut part = Part::with(&mut trace, self.classes, tables, answers);

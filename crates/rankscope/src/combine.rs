@@ -1,7 +1,7 @@
 //! `rankscope combine`: the traces of all ranks, on one clock, in one file.
 //!
-//! One rank is moved to the common clock and written while the next ones are read, so memory is that of as many ranks as there are
-//! processors, as far as they fit, and never less than two.
+//! Ranks are moved to the common clock and written while the next ones are read, as many at a time as there are processors and memory
+//! holds, and never less than two. Where clocks follow from the traces, and all traces fit, they are read once, and otherwise twice.
 //! Chrome JSON wants its events in order of time across ranks, so there each rank is put aside in order first, and all are
 //! merged at the end.
 
@@ -17,14 +17,14 @@ use anyhow::{Context, Result, anyhow, bail};
 use rankscope_align::GpuClock;
 use rankscope_align::combine::keep_original;
 use rankscope_cli::ExitCode;
-use rankscope_cli::job::ClockArgs;
+use rankscope_cli::job::{ClockArgs, MemoryArgs};
 use rankscope_cli::output::{self, Format};
 use rankscope_collectives::CommPatterns;
 use rankscope_document::CombineDocument;
 use rankscope_formats::xspace::PlaneNames;
 use rankscope_formats::{ArgsPolicy, Encoding, Format as TraceFormat, LeftOut, Member, Scope, left_out};
-use rankscope_job::{Numbering, Validated, combined_node, validation_document};
-use rankscope_pipeline::{CombinedFile, CombinedFormat, CombinedPart, Reading, memory_default, read_in_order, title, unread};
+use rankscope_job::{Evidence, Numbering, Validated, combined_node, validation_document};
+use rankscope_pipeline::{Ahead, CombinedFile, CombinedFormat, CombinedPart, Reading, title, unread};
 use rankscope_run::{InputFile, Outputs, folder_of};
 use rankscope_time::Rank;
 use rankscope_trace::Trace;
@@ -85,6 +85,8 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
     #[command(flatten)]
+    memory: MemoryArgs,
+    #[command(flatten)]
     clocks: ClockArgs,
 }
 
@@ -97,6 +99,7 @@ enum NamesArg {
 }
 
 pub(crate) fn run(args: Args) -> Result<ExitCode> {
+    args.memory.bound_rows();
     let name = args.output.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let target = target(&name, args.names).with_context(|| args.output.display().to_string())?;
     let found = inputs(&args)?;
@@ -155,7 +158,7 @@ impl From<NamesArg> for PlaneNames {
     }
 }
 
-/// Reads, aligns and writes one trace after the other.
+/// Reads, aligns and writes all traces in order.
 fn combine(
     args: &Args,
     found: &inputs::Inputs,
@@ -163,38 +166,29 @@ fn combine(
     (target, mut sink): (CombinedFormat, CombinedFile<'_>),
     document: &mut CombineDocument,
 ) -> Result<LeftOut> {
-    let mut lost = LeftOut::default();
-    let mut numbering = Numbering::new(found.by_position);
-    let mut evidence = args.validate.then(|| clocks.evidence());
-    let patterns = CommPatterns::default();
-    // A number that is a position would be that of another trace.
-    let partial = args.partial && !found.by_position;
+    let mut combining = Combining {
+        args,
+        clocks,
+        format: target.format(),
+        // A number that is a position would be that of another trace.
+        partial: args.partial && !found.by_position,
+        patterns: CommPatterns::default(),
+        numbering: Numbering::new(found.by_position),
+        evidence: args.validate.then(|| clocks.evidence()),
+        lost: LeftOut::default(),
+        document,
+    };
     let bar = output::progress(found.files.len(), "combining");
-    let reading = Reading { args: ArgsPolicy::All, scope: Scope::All };
-    let all: Result<()> = read_in_order(&found.files, reading, memory_default(), |file, member| {
-        bar.set_position(file as u64);
-        let given = given(&found.files[file], member, clocks, partial, &mut document.skipped)?;
-        let Some(mut trace) = given else { return Ok(()) };
-        let (number, numbered_by) = numbering.number(&trace, clocks.rank(&trace));
-        trace.provenance.rank = Some((Rank(number), rankscope_trace::RankSource::Order));
-        if args.keep_original {
-            keep_original(&mut trace);
-        }
-        GpuClock::add_events(&mut trace);
-        let aligned = clocks.place(number, &mut trace)?;
-        print::events(args, number, &trace)?;
-        if let Some(evidence) = &mut evidence {
-            evidence.hear(&trace, &aligned, &patterns);
-        }
-        lost.merge(&left_out(&trace, target.format()));
-        let facts = aligned.facts();
-        let node = combined_node(number, numbered_by, &trace, aligned);
-        sink.add(CombinedPart { number, trace: &mut trace, ahead_ns: node.offset_ns, facts: &facts })?;
-        document.nodes.push(node);
-        Ok(())
+    let ahead = Ahead { files: &found.files, reading: WHOLE, memory_bytes: args.memory.bytes(), held: clocks.held.as_ref() };
+    let all: Result<()> = ahead.read_in_order(|members| {
+        bar.set_position(members.first().map_or(0, |(file, _)| *file as u64));
+        let part = |(file, member): (usize, Member)| combining.part(&found.files[file], member).transpose();
+        let parts: Vec<CombinedPart> = members.into_iter().filter_map(part).collect::<Result<_>>()?;
+        Ok(sink.add(parts)?)
     });
     bar.finish_and_clear();
     all?;
+    let Combining { evidence, lost, document, .. } = combining;
     if document.nodes.is_empty() {
         let why = document.skipped.first().map_or_else(String::new, |first| format!(" The first of them: {first}"));
         bail!("none of the {} files found is a trace.{why}", found.files.len());
@@ -204,26 +198,62 @@ fn combine(
     Ok(lost)
 }
 
-/// The trace that `member` of `file` is. What the job goes without is none; where it was not looked through as a whole, other JSON in a
-/// directory is passed over, and with `partial` whatever cannot be read.
-fn given(
-    file: &InputFile,
-    member: Member,
-    clocks: &Clocks,
+/// How traces are read that are written.
+const WHOLE: Reading = Reading { args: ArgsPolicy::All, scope: Scope::All };
+
+/// Traces on their way, and what is known of those so far.
+struct Combining<'a> {
+    args: &'a Args,
+    clocks: &'a Clocks,
+    format: TraceFormat,
+    /// Whether it goes on without those that cannot be read.
     partial: bool,
-    passed_over: &mut Vec<String>,
-) -> Result<Option<Trace>> {
-    let Member { label, trace } = member;
-    match trace {
-        _ if clocks.leaves_out(&label) => Ok(None),
-        Ok(trace) => Ok(Some(trace)),
-        Err(error) => {
-            let unread = unread(file, label.clone(), &error);
-            if !partial && !unread.may_be_something_else() {
-                return Err(anyhow!(error).context(label));
+    patterns: CommPatterns,
+    numbering: Numbering,
+    evidence: Option<Evidence>,
+    lost: LeftOut,
+    document: &'a mut CombineDocument,
+}
+
+impl Combining<'_> {
+    /// What `member` of `file` gives to the combined file, on the common clock.
+    fn part(&mut self, file: &InputFile, member: Member) -> Result<Option<CombinedPart>> {
+        let Some(mut trace) = self.given(file, member)? else { return Ok(None) };
+        let Self { args, clocks, .. } = *self;
+        let (number, numbered_by) = self.numbering.number(&trace, clocks.rank(&trace));
+        trace.provenance.rank = Some((Rank(number), rankscope_trace::RankSource::Order));
+        if args.keep_original {
+            keep_original(&mut trace);
+        }
+        GpuClock::add_events(&mut trace);
+        let aligned = clocks.place(number, &mut trace)?;
+        print::events(args, number, &trace)?;
+        if let Some(evidence) = &mut self.evidence {
+            evidence.hear(&trace, &aligned, &self.patterns);
+        }
+        self.lost.merge(&left_out(&trace, self.format));
+        let facts = aligned.facts();
+        let node = combined_node(number, numbered_by, &trace, aligned);
+        let ahead_ns = node.offset_ns;
+        self.document.nodes.push(node);
+        Ok(Some(CombinedPart { number, trace, ahead_ns, facts }))
+    }
+
+    /// The trace that `member` of `file` is. What the job goes without is none; where it was not looked through as a whole, other JSON in a
+    /// directory is passed over, and with `partial` whatever cannot be read.
+    fn given(&mut self, file: &InputFile, member: Member) -> Result<Option<Trace>> {
+        let Member { label, trace } = member;
+        match trace {
+            _ if self.clocks.leaves_out(&label) => Ok(None),
+            Ok(trace) => Ok(Some(trace)),
+            Err(error) => {
+                let unread = unread(file, label.clone(), &error);
+                if !self.partial && !unread.may_be_something_else() {
+                    return Err(anyhow!(error).context(label));
+                }
+                self.document.skipped.push(unread.to_string());
+                Ok(None)
             }
-            passed_over.push(unread.to_string());
-            Ok(None)
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The clocks of the traces to be combined, found before any of them is read whole.
 //!
 //! Three ways: as recorded; by a file of offsets, the origin's way, with its snapshots and its stamps relative to the start of a
-//! collector; or as every other verb finds them, which looks through all traces once for their collectives.
+//! collector; or as every other verb finds them, which looks through all traces for their collectives, and keeps them where all fit.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,12 +13,12 @@ use rankscope_cli::job::{Bar, request_by};
 use rankscope_clock::files::read_snapshots;
 use rankscope_formats::{Scope, snapshot_pairs};
 use rankscope_job::{ClockChoice, Evidence};
-use rankscope_pipeline::{Judged, SideReadings, device_clocks, judged_files, offsets};
+use rankscope_pipeline::{Held, Judged, Keep, SideReadings, device_clocks, judged_files, offsets, probably_fit};
 use rankscope_run::{SideFile, read_side};
 use rankscope_trace::{ClockScope, Trace, TracerClock};
 
-use super::Args;
 use super::inputs::Inputs;
+use super::{Args, WHOLE};
 
 /// How traces are put on one clock.
 #[derive(Debug)]
@@ -31,6 +31,8 @@ pub(super) struct Clocks {
     pub(super) missing_ranks: Vec<u32>,
     /// Files that the job goes without, and why.
     pub(super) skipped: Vec<String>,
+    /// The traces that were looked through for them and are in memory.
+    pub(super) held: Option<Held>,
     ways: Ways,
 }
 
@@ -65,7 +67,7 @@ impl Clocks {
     }
 
     fn new(method: &'static str, ways: Ways) -> Self {
-        Self { method, notes: Vec::new(), missing_ranks: Vec::new(), skipped: Vec::new(), ways }
+        Self { method, notes: Vec::new(), missing_ranks: Vec::new(), skipped: Vec::new(), held: None, ways }
     }
 
     /// What there is to validate, before the first trace.
@@ -143,15 +145,24 @@ fn snapshots(path: &Path) -> Result<Vec<TracerClock>> {
 
 fn by_job(args: &Args, found: &Inputs, choice: ClockChoice) -> Result<Clocks> {
     let mut request = request_by(&found.paths, args.partial, args.clocks.measured(), choice);
-    request.mapping.reading.scope = Scope::Device;
+    let memory_bytes = args.memory.bytes();
+    if probably_fit(&found.files, memory_bytes) {
+        (request.mapping.reading, request.mapping.keep) = (WHOLE, Keep::UpTo(memory_bytes));
+    } else {
+        request.mapping.reading.scope = Scope::Device;
+    }
     request.judging.one_file_a_rank = true;
-    let Judged { job, readings, .. } = judged_files(&request, &found.files, &Bar::default())?;
+    let Judged { job, readings, held, .. } = judged_files(&request, &found.files, &Bar::default())?;
     let method = job.clocks.method.name();
     let ranks = job.ranks.iter().zip(job.clocks.ranks).zip(job.nodes).map(|((own, clock), node)| {
         let rank = RankOfJob { rank: own.rank.0, node, map: clock.map, method: clock.method, notes: clock.notes };
         (own.about.file.clone(), rank)
     });
-    let ranks = ranks.collect();
-    let missing_ranks = job.completeness.missing.iter().map(|rank| rank.0).collect();
-    Ok(Clocks { notes: job.notes, skipped: job.skipped, missing_ranks, ..Clocks::new(method, Ways::Job(ranks, readings)) })
+    Ok(Clocks {
+        notes: job.notes,
+        skipped: job.skipped,
+        missing_ranks: job.completeness.missing.iter().map(|rank| rank.0).collect(),
+        held: Some(held),
+        ..Clocks::new(method, Ways::Job(ranks.collect(), readings))
+    })
 }

@@ -247,6 +247,23 @@ fn every_format_holds_every_event_of_every_rank() {
 }
 
 #[test]
+fn memory_for_no_trace_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let ranks = fixture("torch-gloo-4ranks");
+    for name in ["all.xplane.pb", "all.json", "all.pftrace", "all.tar"] {
+        let output = folder.path().join(name);
+        let written = |memory: &[&str]| {
+            let arguments =
+                ["combine", ranks.to_str().unwrap(), "-o", output.to_str().unwrap(), "--validate", "--print-collectives"];
+            let done = rankscope(&[&arguments, memory].concat());
+            assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+            (done.stdout, done.stderr, fs::read(&output).unwrap(), fs::read(folder.path().join("all.metadata.json")).unwrap())
+        };
+        assert!(written(&[]) == written(&["--memory", "1"]), "{name}");
+    }
+}
+
+#[test]
 fn misuse_is_said() {
     let ranks = fixture("torch-gloo-4ranks").display().to_string();
     let folder = tempfile::tempdir().unwrap();

@@ -46,6 +46,9 @@ fn measured_clocks_move_every_event_as_the_report_does() {
     let all = folder.path().join("all.pftrace");
     let combined = run(&["combine", &place, "-o", &all.display().to_string(), "--format", "json", "--validate"]);
     let metadata: Value = serde_json::from_slice(&combined).unwrap();
+    let read_twice = folder.path().join("twice.pftrace");
+    run(&["combine", &place, "-o", &read_twice.display().to_string(), "--memory", "1"]);
+    assert!(fs::read(&read_twice).unwrap() == fs::read(&all).unwrap(), "where traces do not fit, they are read twice");
 
     // The report maps stamps as it writes them, combine moves events and writes what came of it.
     let (expected, found) = (spans(&out.join("timeline.pftrace")), spans(&all));
