@@ -1,10 +1,9 @@
 //! A short fuzz run on stable Rust: every reader, fed mutated seeds, in a process of its own with its memory bounded.
 //!
 //! The worker writes each input down before it reads it, so whatever kills it (a panic, an abort, the memory bound, a hang) is
-//! left on disk for the parent to keep. The same seed gives the same inputs; only how many of them fit depends on the machine.
-//! Long runs belong to cargo-fuzz (see fuzz/), which follows coverage and needs nightly.
+//! left on disk for the parent to keep. The same seed gives the same inputs; only how many of them fit depends on the machine, or on
+//! `--bytes`, which is for long runs. cargo-fuzz (see fuzz/) follows coverage, and needs nightly.
 
-mod mutate;
 mod readers;
 mod seeds;
 mod worker;
@@ -24,6 +23,9 @@ pub(crate) struct Args {
     /// Seconds for all readers together.
     #[arg(long, default_value_t = 20)]
     seconds: u64,
+    /// Feed each reader so many bytes instead, however long that takes
+    #[arg(long, conflicts_with = "seconds")]
+    bytes: Option<u64>,
     /// Where the mutations come from.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -53,22 +55,46 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         return Ok(());
     }
     if let Some(current) = &args.worker {
-        return worker::run(first, args.seed, args.seconds, current);
+        return worker::run(first, args.seed, args.until(args.seconds), current);
     }
     let folder = cargo::metadata()?.target_directory.join("fuzz-smoke");
     fs::create_dir_all(&folder).with_context(|| format!("failed to create {}", folder.display()))?;
     let seconds = (args.seconds / chosen.len() as u64).max(1);
     for reader in chosen {
-        supervise(reader, args.seed, seconds, &folder)?;
+        supervise(reader, args.seed, args.until(seconds), &folder)?;
     }
     Ok(())
 }
 
+impl Args {
+    fn until(&self, seconds: u64) -> Until {
+        self.bytes.map_or(Until::Seconds(seconds), Until::Bytes)
+    }
+}
+
+/// When a reader has read enough.
+#[derive(Clone, Copy)]
+enum Until {
+    Seconds(u64),
+    Bytes(u64),
+}
+
+impl Until {
+    /// As the worker is told.
+    fn arguments(self) -> [String; 2] {
+        match self {
+            Self::Seconds(seconds) => ["--seconds".into(), seconds.to_string()],
+            Self::Bytes(bytes) => ["--bytes".into(), bytes.to_string()],
+        }
+    }
+}
+
 /// Runs a worker and keeps the input it died of.
-fn supervise(reader: &Reader, seed: u64, seconds: u64, folder: &Path) -> Result<()> {
+fn supervise(reader: &Reader, seed: u64, until: Until, folder: &Path) -> Result<()> {
     let current = folder.join(format!("{}.current", reader.name));
     let status = Command::new(cargo::myself()?)
-        .args(["fuzz-smoke", "--reader", reader.name, "--seed", &seed.to_string(), "--seconds", &seconds.to_string()])
+        .args(["fuzz-smoke", "--reader", reader.name, "--seed", &seed.to_string()])
+        .args(until.arguments())
         .arg("--worker")
         .arg(&current)
         // Rayon's threads each reserve address space, which the bound counts; two are enough to find what threads break.

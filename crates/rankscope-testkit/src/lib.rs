@@ -18,6 +18,7 @@ mod header;
 mod job;
 pub mod job_days;
 mod json;
+pub mod mutations;
 mod need;
 pub mod operations;
 pub mod origin;

@@ -7,6 +7,7 @@ use rankscope_formats::{ArgsPolicy, ReadOptions, inspector, json, perfetto, read
 
 use rankscope_dispatch::{binary, network::calibrate};
 use rankscope_part_files::{laid_bare, read_as_any_columns, read_part};
+use rankscope_testkit::mutations::Shape;
 use rankscope_testkit::operations;
 
 use super::seeds;
@@ -16,39 +17,42 @@ pub(crate) struct Reader {
     pub(crate) name: &'static str,
     /// Reads bytes and throws the outcome away: errors are fine, panics are not.
     pub(crate) read: fn(&[u8]),
+    /// What its inputs are made of.
+    pub(crate) shape: Shape,
     pub(crate) seeds: fn() -> Vec<Vec<u8>>,
 }
 
 pub(crate) const READERS: &[Reader] = &[
-    Reader { name: "json", read: |bytes| drop(black_box(json::read(bytes, &keep_all()))), seeds: seeds::json },
-    Reader { name: "xspace", read: |bytes| drop(black_box(xspace::read(bytes, &keep_all()))), seeds: seeds::protobuf },
-    Reader { name: "perfetto", read: |bytes| drop(black_box(perfetto::read_all(bytes, &keep_all()))), seeds: seeds::timelines },
-    Reader { name: "rocprof", read: |bytes| drop(black_box(rocprof::read_all(bytes, &keep_all()))), seeds: seeds::rocprof },
-    Reader {
-        name: "inspector",
-        read: |bytes| drop(black_box(inspector::read_all(bytes, &keep_all()))),
-        seeds: seeds::inspector,
-    },
-    Reader { name: "recording", read: recording, seeds: seeds::recordings },
-    Reader { name: "archive", read: |bytes| drop(black_box(read(Cursor::new(bytes), &keep_all()))), seeds: seeds::archives },
-    Reader { name: "wire", read: wire, seeds: seeds::protobuf },
-    Reader { name: "clock_wire", read: operations::deliver, seeds: operations::packets },
-    Reader { name: "clock_session", read: operations::operate, seeds: operations::operation_lists },
-    Reader { name: "dispatch_plan", read: |bytes| drop(black_box(binary::decode(bytes))), seeds: seeds::plans },
-    Reader { name: "part", read: part, seeds: seeds::parts },
-    Reader { name: "pickle", read: |bytes| drop(black_box(rankscope_pickle::read(bytes))), seeds: seeds::pickles },
-    Reader { name: "flight_recorder", read: flight_recorder, seeds: seeds::flight_recorder },
-    Reader { name: "network_benchmark", read: network_benchmark, seeds: seeds::network_benchmarks },
+    reader("json", Shape::Json, |bytes| drop(black_box(json::read(bytes, &keep_all()))), seeds::json),
+    reader("xspace", Shape::Protobuf, |bytes| drop(black_box(xspace::read(bytes, &keep_all()))), seeds::protobuf),
+    reader("perfetto", Shape::Protobuf, |bytes| drop(black_box(perfetto::read_all(bytes, &keep_all()))), seeds::timelines),
+    reader("rocprof", Shape::Json, |bytes| drop(black_box(rocprof::read_all(bytes, &keep_all()))), seeds::rocprof),
+    reader("inspector", Shape::Json, |bytes| drop(black_box(inspector::read_all(bytes, &keep_all()))), seeds::inspector),
+    reader("recording", Shape::Words, recording, seeds::recordings),
+    reader("archive", Shape::Bytes, |bytes| drop(black_box(read(Cursor::new(bytes), &keep_all()))), seeds::archives),
+    reader("wire", Shape::Protobuf, wire, seeds::protobuf),
+    reader("clock_wire", Shape::Bytes, operations::deliver, operations::packets),
+    reader("clock_session", Shape::Bytes, operations::operate, operations::operation_lists),
+    reader("dispatch_plan", Shape::Bytes, |bytes| drop(black_box(binary::decode(bytes))), seeds::plans),
+    reader("part", Shape::Bytes, part, seeds::parts),
+    reader("pickle", Shape::Bytes, |bytes| drop(black_box(rankscope_pickle::read(bytes))), seeds::pickles),
+    reader("flight_recorder", Shape::Json, flight_recorder, seeds::flight_recorder),
+    reader("network_benchmark", Shape::Bytes, network_benchmark, seeds::network_benchmarks),
 ];
+
+const fn reader(name: &'static str, shape: Shape, read: fn(&[u8]), seeds: fn() -> Vec<Vec<u8>>) -> Reader {
+    Reader { name, read, shape, seeds }
+}
 
 /// Keeping everything runs more of a reader than keeping what analysis needs.
 fn keep_all() -> ReadOptions {
     ReadOptions::default().with_args(ArgsPolicy::All)
 }
 
-/// A live file, which is looked at all over, or a packed one.
+/// A packed recording, the same with right checksums, or a live one, which is looked at all over.
 fn recording(bytes: &[u8]) {
     drop(black_box(recording::packed::read(bytes, &keep_all())));
+    drop(black_box(recording::packed::read(&recording::packed::laid_bare(bytes)[..], &keep_all())));
     drop(black_box(recording::read_live(Cursor::new(bytes), &keep_all())));
 }
 

@@ -136,7 +136,7 @@ pub(crate) fn recordings() -> Vec<Vec<u8>> {
     // The words of the system's chunk and of the first events lie in the front of their chunks; the rest is zeros.
     let system = live[..FILE_HEADER_BYTES + (2 << 10)].to_vec();
     let first = live[..FILE_HEADER_BYTES + CHUNK_BYTES + (1 << 10)].to_vec();
-    vec![packed, system, first]
+    vec![packed::laid_bare(&packed), packed, system, first]
 }
 
 /// The part of a rank of the testkit, with and without checks, its blocks as they are so that they can be changed, and columns of every codec.

@@ -11,12 +11,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use rankscope_testkit::Rng;
+use rankscope_testkit::mutations::mutated;
 
-use super::mutate::mutated;
+use super::Until;
 use super::readers::Reader;
 
-/// Feeds `reader` for `seconds`, each input kept in `current` while it is read. Dies where the reader does.
-pub(crate) fn run(reader: &Reader, seed: u64, seconds: u64, current: &Path) -> Result<()> {
+/// Feeds `reader` as long as `until` says, each input kept in `current` while it is read. Dies where the reader does.
+pub(crate) fn run(reader: &Reader, seed: u64, until: Until, current: &Path) -> Result<()> {
     bound_memory().context("failed to bound the memory of the fuzz worker")?;
     let begun = Instant::now();
     let heartbeat = watch(begun);
@@ -25,12 +26,16 @@ pub(crate) fn run(reader: &Reader, seed: u64, seconds: u64, current: &Path) -> R
         bail!("reader {} has no seeds", reader.name);
     }
     let mut rng = Rng::new(seed);
-    let (mut count, mut bytes, mut slowest) = (0_u64, 0, Duration::ZERO);
-    while begun.elapsed() < Duration::from_secs(seconds) {
+    let (mut count, mut bytes, mut slowest) = (0_u64, 0_u64, Duration::ZERO);
+    let is_enough = |bytes: u64| match until {
+        Until::Seconds(seconds) => begun.elapsed() >= Duration::from_secs(seconds),
+        Until::Bytes(enough) => bytes >= enough,
+    };
+    while !is_enough(bytes) {
         // The seeds themselves go first: a reader that dies of a good file should say so at once.
         let input = match seeds.get(count as usize) {
             Some(seed) => seed.clone(),
-            None => mutated(pick(&seeds, &mut rng), pick(&seeds, &mut rng), &mut rng),
+            None => mutated(reader.shape, pick(&seeds, &mut rng), pick(&seeds, &mut rng), &mut rng),
         };
         fs::write(current, &input).with_context(|| format!("failed to write {}", current.display()))?;
         let before = begun.elapsed();
@@ -39,7 +44,7 @@ pub(crate) fn run(reader: &Reader, seed: u64, seconds: u64, current: &Path) -> R
             exit(PANICKED);
         }
         slowest = slowest.max(begun.elapsed() - before);
-        (count, bytes) = (count + 1, bytes + input.len());
+        (count, bytes) = (count + 1, bytes + input.len() as u64);
     }
     heartbeat.store(DONE, Ordering::Relaxed);
     let megabytes = bytes as f64 / 1e6;

@@ -42,6 +42,7 @@ impl BlockKind {
 }
 
 const BLOCK_MAGIC: [u8; 4] = *b"RKBK";
+const FILE_HEAD_BYTES: usize = 16;
 const HEAD_BYTES: usize = 20;
 const FOOT_BYTES: usize = 4;
 
@@ -78,15 +79,7 @@ impl<'a, W: Write> Blocks<'a, W> {
         let shrinks = len < plain.len() && plain.len() / len <= MAX_RATIO;
         let stored = std::mem::take(&mut self.stored);
         let bytes = if shrinks { &stored[..] } else { plain };
-        let mut head = [0; HEAD_BYTES];
-        head[..4].copy_from_slice(&BLOCK_MAGIC);
-        head[4] = kind as u8;
-        head[5] = u8::from(shrinks);
-        head[8..12].copy_from_slice(&(bytes.len() as u32).to_le_bytes());
-        head[12..16].copy_from_slice(&(plain.len() as u32).to_le_bytes());
-        let crc = crc32c::crc32c(&head[..16]);
-        head[16..].copy_from_slice(&crc.to_le_bytes());
-        self.put(&head)?;
+        self.put(&head_of(kind as u8, shrinks, bytes, plain.len()))?;
         self.put(bytes)?;
         self.put(&crc32c::crc32c(bytes).to_le_bytes())?;
         self.stored = stored;
@@ -101,6 +94,37 @@ impl<'a, W: Write> Blocks<'a, W> {
         self.bytes += bytes.len() as u64;
         self.output.write_all(bytes)
     }
+}
+
+/// The head of a block of this number of kind, which is `stored`, and so long when plain.
+fn head_of(kind: u8, is_packed: bool, stored: &[u8], plain_bytes: usize) -> [u8; HEAD_BYTES] {
+    let mut head = [0; HEAD_BYTES];
+    head[..4].copy_from_slice(&BLOCK_MAGIC);
+    head[4] = kind;
+    head[5] = u8::from(is_packed);
+    head[8..12].copy_from_slice(&(stored.len() as u32).to_le_bytes());
+    head[12..16].copy_from_slice(&(plain_bytes as u32).to_le_bytes());
+    let crc = crc32c::crc32c(&head[..16]);
+    head[16..].copy_from_slice(&crc.to_le_bytes());
+    head
+}
+
+/// The file in `bytes` with every block stored as it is and every checksum right, whatever was changed in it: for tests and fuzzers, which
+/// want to get past both.
+pub fn laid_bare(bytes: &[u8]) -> Vec<u8> {
+    let (head, mut rest) = bytes.split_at(FILE_HEAD_BYTES.min(bytes.len()));
+    let mut bare = head.to_vec();
+    while let Some((head, behind)) = rest.split_first_chunk::<HEAD_BYTES>() {
+        let stored_bytes = u32::from_le_bytes([head[8], head[9], head[10], head[11]]) as usize;
+        let (stored, behind) = behind.split_at(stored_bytes.min(behind.len()));
+        rest = behind.get(FOOT_BYTES..).unwrap_or_default();
+        let unpacked = (head[5] == 1).then(|| zstd::bulk::decompress(stored, MAX_BLOCK_BYTES));
+        let Ok(plain) = unpacked.unwrap_or_else(|| Ok(stored.to_vec())) else { continue };
+        bare.extend(head_of(head[4], false, &plain, plain.len()));
+        bare.extend(&plain);
+        bare.extend(crc32c::crc32c(&plain).to_le_bytes());
+    }
+    bare
 }
 
 /// The fastest level that packs.
@@ -134,9 +158,9 @@ impl<R: Read> Frames<R> {
     /// Checks the start of the file.
     pub(super) fn open(input: R) -> Result<Self, Error> {
         let mut frames = Self { input, buffer: Vec::new(), start: 0, offset: 0, used: 0, plain: Vec::new(), lost: false };
-        frames.fill(16)?;
+        frames.fill(FILE_HEAD_BYTES)?;
         let refuse = |found| Err(Error::NotATrace { found });
-        match frames.buffer.get(..16) {
+        match frames.buffer.get(..FILE_HEAD_BYTES) {
             Some(head) if head[..8] == MAGIC => {
                 let version = u32::from_le_bytes([head[8], head[9], head[10], head[11]]);
                 if version != VERSION {
@@ -146,7 +170,7 @@ impl<R: Read> Frames<R> {
             None if frames.buffer.is_empty() => return Err(Error::Empty),
             _ => return refuse(Foreign::NotPacked),
         }
-        frames.used = 16;
+        frames.used = FILE_HEAD_BYTES;
         Ok(frames)
     }
 

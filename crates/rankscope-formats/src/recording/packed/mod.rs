@@ -19,6 +19,6 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use frame::{MAGIC, VERSION};
+pub use frame::{MAGIC, VERSION, laid_bare};
 pub use read::read;
 pub use write::write;

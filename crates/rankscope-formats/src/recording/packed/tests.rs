@@ -9,7 +9,7 @@ use super::super::shadow::{self, opened};
 use super::super::*;
 use super::columns::Events;
 use super::frame::{BlockKind, Blocks, Found, Frames};
-use super::{read, tables, write};
+use super::{laid_bare, read, tables, write};
 use crate::ReadOptions;
 
 /// Events of each stream, with their arguments, as text.
@@ -149,6 +149,21 @@ fn any_prefix_gives_all_its_whole_blocks() {
         last = last.max(found);
     }
     assert_eq!(last, 160_000);
+}
+
+#[test]
+fn a_file_laid_bare_says_the_same_and_whatever_is_changed_in_it_passes_the_checks() {
+    let file = packed(&many(), &Cut::everything());
+    let bare = laid_bare(&file);
+    assert!(bare.len() > file.len() && laid_bare(&bare) == bare);
+    assert_eq!(unpacked(&bare), unpacked(&file));
+    let mut changed = bare.clone();
+    changed[bare.len() / 2] ^= 1;
+    let problems = |file: &[u8]| read_all(file).unwrap().provenance.problems.count(ProblemKind::DamagedBlock);
+    assert_eq!((problems(&changed), problems(&laid_bare(&changed))), (1, 0));
+    for length in [0, 5, 16, 30, 100] {
+        assert!(bare.starts_with(&laid_bare(&bare[..length])[..length.min(16)]));
+    }
 }
 
 #[test]

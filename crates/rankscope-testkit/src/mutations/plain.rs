@@ -1,15 +1,12 @@
-//! Small, seeded damage to a good file: what transfers, disks and sloppy writers do, and what a guided fuzzer would try first.
+//! Changes to bytes: what transfers, disks and sloppy writers do, and what a guided fuzzer would try first.
 
-use rankscope_testkit::Rng;
+use super::stretch;
+use crate::Rng;
 
-/// One to four changes to a copy of `seed`; `other` lends bytes to splice in.
-pub(crate) fn mutated(seed: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> {
-    let mut bytes = seed.to_vec();
-    for _ in 0..=rng.below(4) {
-        let kind = rng.below(CHANGES.len() as u64) as usize;
-        CHANGES[kind](&mut bytes, other, rng);
-        bytes.truncate(LONGEST);
-    }
+/// `bytes` with a change; `other` lends what is spliced in.
+pub(super) fn changed(mut bytes: Vec<u8>, other: &[u8], rng: &mut Rng) -> Vec<u8> {
+    let kind = rng.below(CHANGES.len() as u64) as usize;
+    CHANGES[kind](&mut bytes, other, rng);
     bytes
 }
 
@@ -33,7 +30,7 @@ fn flip(bytes: &mut Vec<u8>, _: &[u8], rng: &mut Rng) {
 }
 
 fn splice(bytes: &mut Vec<u8>, other: &[u8], rng: &mut Rng) {
-    let (at, from) = (place(bytes, rng), range(other, rng));
+    let (at, from) = (place(bytes, rng), stretch(other.len(), rng));
     bytes.truncate(at);
     bytes.extend_from_slice(&other[from]);
 }
@@ -48,13 +45,13 @@ fn insert_rude(bytes: &mut Vec<u8>, _: &[u8], rng: &mut Rng) {
 }
 
 fn duplicate(bytes: &mut Vec<u8>, _: &[u8], rng: &mut Rng) {
-    let piece = bytes[range(bytes, rng)].to_vec();
+    let piece = bytes[stretch(bytes.len(), rng)].to_vec();
     let at = place(bytes, rng);
     bytes.splice(at..at, piece);
 }
 
 fn remove(bytes: &mut Vec<u8>, _: &[u8], rng: &mut Rng) {
-    let range = range(bytes, rng);
+    let range = stretch(bytes.len(), rng);
     bytes.drain(range);
 }
 
@@ -77,44 +74,4 @@ fn stretch_number(bytes: &mut Vec<u8>, _: &[u8], rng: &mut Rng) {
 
 fn place(bytes: &[u8], rng: &mut Rng) -> usize {
     rng.below(bytes.len() as u64 + 1) as usize
-}
-
-/// A short stretch more often than a long one.
-fn range(bytes: &[u8], rng: &mut Rng) -> std::ops::Range<usize> {
-    let start = place(bytes, rng);
-    let longest = 1 << rng.below(14);
-    let len = rng.below(longest) as usize;
-    start..(start + len).min(bytes.len())
-}
-
-/// Keeps repeated duplication from growing without end.
-const LONGEST: usize = 1 << 20;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_same_seed_gives_the_same_bytes() {
-        let (seed, other) = (b"{\"a\": [1, 2, 3]}".repeat(20), b"other".repeat(30));
-        let run = || {
-            let mut rng = Rng::new(9);
-            (0..500).map(|_| mutated(&seed, &other, &mut rng)).collect::<Vec<_>>()
-        };
-        assert_eq!(run(), run());
-        assert!(run().iter().filter(|bytes| **bytes != seed).count() > 450);
-    }
-
-    #[test]
-    fn nothing_is_too_small_to_mutate_or_grows_too_large() {
-        let mut rng = Rng::new(1);
-        for _ in 0..2_000 {
-            assert!(mutated(b"", b"", &mut rng).len() <= LONGEST);
-        }
-        let mut bytes = vec![b'7'; LONGEST];
-        for _ in 0..50 {
-            bytes = mutated(&bytes, b"x", &mut rng);
-            assert!(bytes.len() <= LONGEST);
-        }
-    }
 }
