@@ -1,7 +1,7 @@
 //! How well the corrected clocks agree in practice.
 //!
 //! Once corrected, a rank's ends lie about the middle of all: how far its own middle is off, and how widely it strays, tell what
-//! the clocks may be off where ends are honest. It is no bound.
+//! the clocks may be off where ends are honest. It is no bound, and a part of very many collectives tells it as well as all of them.
 
 use std::ops::RangeInclusive;
 
@@ -10,11 +10,12 @@ use super::meetings::{self, Meetings};
 use super::nth::{Room, nth};
 use super::ties::{gained_ns, median_in};
 
-/// The worst of any rank, over all collectives if the longer ones agree as well as the shorter half, else over that half. `None`
-/// where no collective was found on two ranks.
+/// The worst of any rank, over the longer collectives too if they agree as well as the shorter half, else over that half. `None`
+/// where no collective was found on two ranks. At most [`MEETINGS_MAX`] are looked at.
 pub(crate) fn agreement_ns(clocks: &[RankClocks], meetings: &Meetings<'_>, at_ns: i64) -> Option<i64> {
     let is_short = shorter_half(meetings.shortest_ns());
-    let middles_ns = middles_ns(clocks, meetings, at_ns);
+    let sample = Sample::of(meetings.len());
+    let middles_ns = middles_ns(clocks, meetings, sample, at_ns);
     // One rank after the other: for all at once it would be as many numbers as there are stamps.
     let (mut off, mut short, mut room): (Vec<i64>, Vec<i64>, Room) = Default::default();
     let mut stamps = meetings::Room::default();
@@ -24,10 +25,12 @@ pub(crate) fn agreement_ns(clocks: &[RankClocks], meetings: &Meetings<'_>, at_ns
         short.clear();
         for (block, place) in blocks {
             let block = meetings.block(block as usize);
-            let ends = block.at.iter().zip(block.column(place as usize, &mut stamps).left_ns);
+            let ends =
+                block.at.iter().zip(block.column(place as usize, &mut stamps).left_ns).filter(|(at, _)| sample.has(**at));
             let first = off.len();
             off.extend(ends.map(|(at, end)| corrected_ns(clock, *end, at_ns).saturating_sub(middles_ns[*at as usize])));
-            keep_into(&mut short, &off[first..], block.at.iter().map(|at| is_short[*at as usize]));
+            let own = block.at.iter().filter(|at| sample.has(**at));
+            keep_into(&mut short, &off[first..], own.map(|at| is_short[*at as usize]));
         }
         all = all.max(strays_ns(&off, &mut room));
         half = half.max(strays_ns(&short, &mut room));
@@ -35,6 +38,30 @@ pub(crate) fn agreement_ns(clocks: &[RankClocks], meetings: &Meetings<'_>, at_ns
     let (all, half) = (all?, half?);
     Some(if all <= half.saturating_mul(3) / 2 { all } else { half })
 }
+
+/// Meetings that are looked at.
+const MEETINGS_MAX: usize = 4_096;
+
+/// Some of the meetings, spread evenly, whatever comes back every so many of them.
+#[derive(Clone, Copy, Debug)]
+struct Sample {
+    /// One in so many.
+    each: u64,
+}
+
+impl Sample {
+    fn of(meetings: usize) -> Self {
+        Self { each: meetings.div_ceil(MEETINGS_MAX).max(1) as u64 }
+    }
+
+    /// Whether the meeting of this number is one of them. Multiples of the golden ratio lie evenly in the unit interval.
+    fn has(self, at: u32) -> bool {
+        u64::from(at.wrapping_mul(GOLDEN)) * self.each < 1 << 32
+    }
+}
+
+/// The golden ratio's part behind the point, of 2³².
+const GOLDEN: u32 = 2_654_435_769;
 
 /// Adds those of `numbers` that are to be kept to `kept`, without a branch, as nobody can tell which they are.
 fn keep_into(kept: &mut Vec<i64>, numbers: &[i64], is_kept: impl Iterator<Item = bool>) {
@@ -65,23 +92,27 @@ const CORRECTED: RangeInclusive<usize> = 64..=1_024;
 /// Ends between those of two members: so that the ends of one meeting do not all stand in the same place of a cache.
 const APART: usize = 9;
 
-/// By meeting, the middle of its corrected ends.
-fn middles_ns(clocks: &[RankClocks], meetings: &Meetings<'_>, at_ns: i64) -> Vec<i64> {
+/// By meeting, the middle of its corrected ends; nothing of those that are not in the sample.
+fn middles_ns(clocks: &[RankClocks], meetings: &Meetings<'_>, sample: Sample, at_ns: i64) -> Vec<i64> {
     let mut middles_ns = vec![0; meetings.len()];
     // Room for the corrected ends of a run of meetings, member by member, and for those of one.
     let (mut corrected, mut ends): (Vec<i64>, Vec<i64>) = Default::default();
     let mut stamps = meetings::Room::default();
+    let mut rows: Vec<usize> = Vec::new();
     for block in meetings.blocks().flat_map(|block| block.in_runs(CORRECTED)) {
+        rows.clear();
+        rows.extend((0..block.at.len()).filter(|row| sample.has(block.at[*row])));
         corrected.clear();
         for (place, member) in block.members.iter().enumerate() {
-            let clock = &clocks[member.rank()];
-            corrected.extend(block.column(place, &mut stamps).left_ns.iter().map(|end| corrected_ns(clock, *end, at_ns)));
+            let (clock, left_ns) = (&clocks[member.rank()], block.column(place, &mut stamps).left_ns);
+            corrected.extend(rows.iter().map(|row| corrected_ns(clock, left_ns[*row], at_ns)));
             corrected.extend([0; APART]);
         }
-        for (row, at) in block.at.iter().enumerate() {
+        for (own, row) in rows.iter().enumerate() {
+            let at = block.at[*row];
             ends.clear();
-            ends.extend(corrected[row..].iter().step_by(block.at.len() + APART));
-            middles_ns[*at as usize] = median_in(&mut ends).unwrap_or(0);
+            ends.extend(corrected[own..].iter().step_by(rows.len() + APART));
+            middles_ns[at as usize] = median_in(&mut ends).unwrap_or(0);
         }
     }
     middles_ns
@@ -103,6 +134,21 @@ fn corrected_ns(clock: &RankClocks, own_ns: i64, at_ns: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sample_is_no_more_than_a_few_thousand_spread_evenly_and_all_of_as_many() {
+        for meetings in [0, 1, 4_096, 4_097, 10_000, 50_000, 1_000_003] {
+            let (sample, all) = (Sample::of(meetings), 0..meetings as u32);
+            let places: Vec<u32> = all.filter(|at| sample.has(*at)).collect();
+            assert!(meetings > MEETINGS_MAX || places.len() == meetings);
+            assert!(places.len() <= MEETINGS_MAX + 8 && places.len() * 2 >= meetings.min(MEETINGS_MAX), "{}", places.len());
+            // Steps of a hundred collectives each give nearly as many of every one of the hundred.
+            let of_each = |one: u32| places.iter().filter(|at| **at % 100 == one).count();
+            let (least, most) =
+                (0..100).map(of_each).fold((usize::MAX, 0), |(least, most), many| (least.min(many), most.max(many)));
+            assert!(meetings < 10_000 || most <= 2 * least, "{meetings}: {least} to {most}");
+        }
+    }
 
     #[test]
     fn of_equals_the_first_are_of_the_shorter_half() {

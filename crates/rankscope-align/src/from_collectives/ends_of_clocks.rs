@@ -8,7 +8,7 @@ use std::ops::{Range, RangeInclusive};
 use super::meetings::{Block, Meetings, Room};
 use super::middles::middles_of_rows;
 use super::sharing::SharedClock;
-use super::shortest::Ended;
+use super::shortest::{ENDS_MAX, Ended, keep_some};
 use super::ties::Line;
 
 /// The ends that clocks saw, block by block.
@@ -133,7 +133,7 @@ impl<'a> Ends<'a> {
         shared
     }
 
-    /// The ends that `from`, which is `line` ahead, shares with `to` in such meetings, and what `to` showed more at each of them.
+    /// Ends that `from`, which is `line` ahead, shares with `to` in such meetings, at most [`ENDS_MAX`], and what `to` showed more at each.
     pub(super) fn compare<'b>(&self, from: usize, line: Line, to: usize, room: &'b mut Compared) -> (&'b Ended, &'b [i64]) {
         let shared: Vec<(usize, usize)> = self.led_from(from, to).collect();
         let Compared { own, ended_ns, differences_ns, room } = room;
@@ -162,8 +162,10 @@ impl<'a> Ends<'a> {
         // Those of one instant in the meetings' order.
         let mut rows: Vec<(i64, u32, u32)> = (0..).zip(&ended_ns).map(when).collect();
         rows.sort_unstable();
+        let length_ns = |number: u32| self.shortest_ns[number as usize];
+        keep_some(&mut rows, ENDS_MAX, |(_, number, _)| length_ns(*number));
         let at_ns: Vec<i64> = rows.iter().map(|(at_ns, ..)| *at_ns).collect();
-        let lengths_ns = rows.iter().map(|(_, number, _)| self.shortest_ns[*number as usize]).collect();
+        let lengths_ns = rows.iter().map(|(_, number, _)| length_ns(*number)).collect();
         Own {
             of: (clock, line),
             ended: Ended::of(&at_ns, lengths_ns),

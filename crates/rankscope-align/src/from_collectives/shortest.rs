@@ -6,6 +6,17 @@
 use super::nth;
 use super::ties::{ENDS_MIN, SLOPED_ENDS_MIN};
 
+/// Ends that are looked at of a pair of clocks: what thousands say, more say again.
+pub(super) const ENDS_MAX: usize = 4_096;
+
+/// Keeps of `rows`, which are in order of time, that of the shortest collective of each few in a row, so that no more than `most` are left.
+pub(super) fn keep_some<R: Copy>(rows: &mut Vec<R>, most: usize, length_ns: impl Fn(&R) -> i64) {
+    let few = rows.len().div_ceil(most);
+    if few > 1 {
+        *rows = rows.chunks(few).filter_map(|few| few.iter().min_by_key(|row| length_ns(row)).copied()).collect();
+    }
+}
+
 /// When a clock saw collectives end.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Ended {
@@ -81,4 +92,28 @@ fn keep_shortest(count: usize, places: &mut Vec<u32>, lengths_ns: &mut Vec<i64>,
     }
     places.truncate(kept);
     lengths_ns.truncate(kept);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn of_each_few_in_a_row_the_first_of_the_shortest_is_kept(lengths_ns in prop::collection::vec(0i64..6, 0..90), most in 1usize..40) {
+            let all: Vec<(usize, i64)> = lengths_ns.iter().copied().enumerate().collect();
+            let mut kept = all.clone();
+            keep_some(&mut kept, most, |(_, length_ns)| *length_ns);
+            prop_assert!(kept.len() <= most && kept.is_sorted());
+            prop_assert!(kept == all || all.len() > most);
+            // Each of all is near one that is kept, and no shorter than it.
+            let few = all.len().div_ceil(most).max(1);
+            for (at, length_ns) in all {
+                let (kept_at, kept_ns) = kept[at / few];
+                prop_assert!(kept_at / few == at / few && (kept_ns, kept_at) <= (length_ns, at));
+            }
+        }
+    }
 }
