@@ -5,7 +5,9 @@ use std::io::Cursor;
 
 use rankscope_formats::{ArgsPolicy, ReadOptions, inspector, json, perfetto, read, recording, rocprof, wire, xspace};
 
+use rankscope_clock::{files, probe_log};
 use rankscope_dispatch::{binary, network::calibrate};
+use rankscope_hang::{RasAnswer, RasEvent};
 use rankscope_part_files::{laid_bare, read_as_any_columns, read_part};
 use rankscope_testkit::mutations::Shape;
 use rankscope_testkit::operations;
@@ -38,6 +40,8 @@ pub(crate) const READERS: &[Reader] = &[
     reader("pickle", Shape::Bytes, |bytes| drop(black_box(rankscope_pickle::read(bytes))), seeds::pickles),
     reader("flight_recorder", Shape::Json, flight_recorder, seeds::flight_recorder),
     reader("network_benchmark", Shape::Bytes, network_benchmark, seeds::network_benchmarks),
+    reader("clock_files", Shape::Json, clock_files, seeds::clock_files),
+    reader("ras", Shape::Json, ras, seeds::ras),
 ];
 
 const fn reader(name: &'static str, shape: Shape, read: fn(&[u8]), seeds: fn() -> Vec<Vec<u8>>) -> Reader {
@@ -92,4 +96,21 @@ fn flight_recorder(bytes: &[u8]) {
 fn network_benchmark(bytes: &[u8]) {
     let samples = calibrate::read(&String::from_utf8_lossy(bytes), None, Some(8));
     drop(black_box(samples.and_then(|samples| calibrate::calibrate(&samples.rows))));
+}
+
+/// Windows, offsets, snapshots and a log of packets, whichever it is.
+fn clock_files(bytes: &[u8]) {
+    drop(black_box(files::read_windows("fuzzed", bytes)));
+    drop(black_box(files::read_offsets(bytes)));
+    drop(black_box(files::read_snapshots(bytes)));
+    drop(black_box(probe_log::parse(bytes)));
+}
+
+/// What NCCL's RAS service answers, and what it says by itself.
+fn ras(bytes: &[u8]) {
+    let answer = RasAnswer::read(bytes);
+    if let (Ok(answer), Ok(event)) = (&answer, RasEvent::read(bytes)) {
+        black_box(answer.rank_of(&event));
+    }
+    drop(black_box(answer));
 }

@@ -3,6 +3,8 @@
 //! Small on purpose. A reader meets its branches in the first kilobytes, and small inputs are read thousands of times a
 //! second.
 
+mod texts;
+
 use std::fs;
 use std::io::{Cursor, Write};
 use std::path::Path;
@@ -17,6 +19,7 @@ use rankscope_testkit::damage::{self, BadDuration};
 use rankscope_testkit::{Dialect, Job};
 use rankscope_time::Rank;
 
+pub(crate) use self::texts::{clock_files, inspector, ras, rocprof};
 use crate::cargo;
 
 /// Kineto JSON in every dialect, with every damage, and heads of the fixtures.
@@ -34,54 +37,6 @@ pub(crate) fn json() -> Vec<Vec<u8>> {
         seeds.push(damage::truncate(&inflated, HEAD_BYTES));
     }
     seeds
-}
-
-/// Lines of Inspector's: a collective and a message with times, one without, and what lines of newer releases share.
-pub(crate) fn inspector() -> Vec<Vec<u8>> {
-    let header = r#""header": {"id": "0xa", "comm_name": "dp", "rank": 1, "n_ranks": 4, "nnodes": 1}, "metadata":
-        {"inspector_output_format_version": "v4.0", "dump_timestamp_us": 2000000, "hostname": "h", "pid": 7}"#
-        .replace('\n', " ");
-    let times = r#"{"coll_start_ts": 1000000, "coll_stop_ts": 1000001, "kernel_events": [{"kernel_start_ts": 1000002, "kernel_stop_ts": 1000009}]}"#;
-    let collective = |more: &str| {
-        format!(
-            r#""coll_perf": {{"coll": "AllReduce", "coll_sn": 3, "coll_msg_size_bytes": 64, "coll_exec_time_us": 7{more}}}"#
-        )
-    };
-    let timed = collective(&format!(r#", "coll_timing_source": "kernel_gpu", "event_trace_ts": {times}"#));
-    let lines = [
-        format!("{{{header}, {timed}}}"),
-        format!("{{{header}, {}}}", collective("")),
-        format!(r#"{{{header}, "dump_stats": {{"coll_dropped_since_last_dump": 5}}}}"#),
-        format!("{{{timed}}}"),
-        format!(r#"{{"p2p_perf": {{"p2p": "Send", "p2p_sn": 1, "p2p_peer": 2, "event_trace_ts": {times}}}}}"#),
-    ];
-    vec![lines.join("\n").into_bytes(), lines[0].clone().into_bytes()]
-}
-
-/// A process with a record of each sort that rocprofv3 traces; whole, and with its records before what describes them.
-pub(crate) fn rocprof() -> Vec<Vec<u8>> {
-    let described = r#""metadata": {"node": {"hostname": "a"}, "pid": 1}, "agents": [{"id": {"handle": 2}, "type": 2, "name": "gfx942",
-        "product_name": "AMD Instinct MI300X", "logical_node_type_id": 0}], "strings": {"buffer_records": [{"kind": "API", "operations":
-        ["hipLaunchKernel", "MEMORY_COPY_HOST_TO_DEVICE", "roctxMarkA"]}], "marker_api": [{"key": 5, "value": "step"}]},
-        "kernel_symbols": [{"kernel_id": 3, "formatted_kernel_name": "gemm(int)", "kernel_name": "gemm.kd"}]"#;
-    let record = |operation: u8, more: &str| {
-        format!(
-            r#"[{{"kind": 0, "operation": {operation}, "thread_id": 1, "correlation_id": {{"internal": 5, "external": 0}}, "start_timestamp":
-            1000000000000001, "end_timestamp": 1000000000000009{more}}}]"#
-        )
-    };
-    let dispatch = r#", "dispatch_info": {"agent_id": {"handle": 2}, "queue_id": {"handle": 1}, "kernel_id": 3, "dispatch_id": 1,
-        "workgroup_size": {"x": 64, "y": 1, "z": 1}, "grid_size": {"x": 640, "y": 1, "z": 1}}, "stream_id": {"handle": 4}"#;
-    let copy = r#", "src_agent_id": {"handle": 1}, "dst_agent_id": {"handle": 2}, "bytes": 64, "stream_id": {"handle": 4}"#;
-    let records = format!(
-        r#""buffer_records": {{"kernel_dispatch": {}, "hip_api": {}, "memory_copy": {}, "marker_api": {}, "pc_sample_host_trap": [{{}}]}}"#,
-        record(0, dispatch),
-        record(0, ""),
-        record(1, copy),
-        record(2, "")
-    );
-    let file = |members: [&str; 2]| format!(r#"{{"rocprofiler-sdk-tool": [{{{}}}]}}"#, members.join(", ")).into_bytes();
-    vec![file([described, &records]), file([&records, described])]
 }
 
 /// Compressed files, whole and cut: what the readers of containers get.
