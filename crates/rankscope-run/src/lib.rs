@@ -73,12 +73,12 @@ pub use retention::{RetentionPlan, RetentionRules, StoredRun, Verdict, plan};
 pub use sides::{RunSource, SideRuns, runs_of};
 pub(crate) use source::folders_in;
 pub use source::{
-    Source, absolute, files_in, identity, is_file, is_folder, is_stored, lengths_below, open_source, remove_file,
+    Source, absolute, files_in, identity, is_file, is_folder, is_stored, lengths_below, open_source, read_piece, remove_file,
 };
 pub use staged::StagedFolders;
 pub use stores::{
-    ListedObject, ObjectFault, ObjectIdentity, Put, Remedy, StoreFault, StoredObject, Stores, count_fetched, fetched_bytes,
-    register_stores,
+    ListedObject, ObjectFault, ObjectIdentity, Piece, Put, Remedy, StoreFault, StoredObject, Stores, count_fetched,
+    fetched_bytes, register_stores,
 };
 pub use sweep_folder::SweepFolder;
 pub use tail::last_lines;

@@ -56,6 +56,12 @@ impl ObjectUrl {
         &self.text
     }
 
+    /// That of the object that is called `key` below it.
+    #[must_use]
+    pub fn below(&self, key: &str) -> Self {
+        Self { scheme: self.scheme, text: format!("{}/{key}", self.text) }
+    }
+
     /// It, as everything here names what it opens.
     pub fn to_path(&self) -> PathBuf {
         PathBuf::from(&self.text)

@@ -4,14 +4,15 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use tempfile::NamedTempFile;
 
 use crate::open::open;
-use crate::stores::{ObjectFault, ObjectIdentity, StoreFault, StoredObject, at, stores};
-use crate::{Error, Location};
+use crate::stores::{ObjectFault, ObjectIdentity, Piece, StoreFault, StoredObject, at, stores};
+use crate::{Error, Location, ObjectUrl};
 
 /// Bytes to read.
 #[derive(Debug)]
@@ -82,6 +83,14 @@ pub fn open_source(path: &Path) -> Result<Source, Error> {
         Location::Local(path) => open(&path).map(Source::File),
         Location::Object(url) => at(path, stores(&url)?.open(&url)).map(Source::Object),
     }
+}
+
+/// The bytes in `range` of the object at `url`, as far as it goes: of the object `of`, where that is said.
+///
+/// # Errors
+/// [`Error::Url`] and [`Error::Store`].
+pub fn read_piece(url: &ObjectUrl, range: Range<u64>, of: Option<&ObjectIdentity>) -> Result<Piece, Error> {
+    at(&url.to_path(), stores(url)?.piece(url, range, of))
 }
 
 /// What tells the file at `path` from another one of its name.

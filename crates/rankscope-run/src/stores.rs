@@ -4,6 +4,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{Read, Seek};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,6 +29,15 @@ pub struct ListedObject {
     pub key: String,
     /// What it is.
     pub identity: ObjectIdentity,
+}
+
+/// Bytes out of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// They.
+    pub bytes: Vec<u8>,
+    /// Which object they are of, so that others can be asked for of the same one.
+    pub of: ObjectIdentity,
 }
 
 /// What happens where an object is there already.
@@ -72,6 +82,13 @@ pub trait Stores: fmt::Debug + Send + Sync {
     /// # Errors
     /// [`StoreFault`].
     fn open(&self, url: &ObjectUrl) -> Result<Box<dyn StoredObject>, StoreFault>;
+
+    /// The bytes in `range` of an object, as far as it goes, and no others. Where `of` is said they are of that object, or reading
+    /// fails.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn piece(&self, url: &ObjectUrl, range: Range<u64>, of: Option<&ObjectIdentity>) -> Result<Piece, StoreFault>;
 
     /// What lies at `url`; none where nothing does.
     ///

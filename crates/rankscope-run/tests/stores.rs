@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{Cursor, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, Once};
 
 use rankscope_run::{
-    Error, ListedObject, ObjectFault, ObjectIdentity, ObjectUrl, Outputs, Put, SideFile, StagedFolders, StoreFault,
-    StoredObject, Stores, clock_files, discover_all, identity, is_file, is_parts_folder, lengths_below, open_source,
-    read_side_text, register_stores, remove_file, write_among_many, write_file,
+    Error, ListedObject, Location, ObjectFault, ObjectIdentity, ObjectUrl, Outputs, Piece, Put, SideFile, StagedFolders,
+    StoreFault, StoredObject, Stores, clock_files, discover_all, identity, is_file, is_parts_folder, lengths_below,
+    open_source, read_piece, read_side_text, register_stores, remove_file, write_among_many, write_file,
 };
 
 /// Objects of all buckets, by their URLs. Each test has a bucket of its own.
@@ -36,6 +37,15 @@ impl Stores for Memory {
     fn open(&self, url: &ObjectUrl) -> Result<Box<dyn StoredObject>, StoreFault> {
         let bytes = objects().get(url.as_str()).cloned().ok_or(StoreFault::NoSuchObject)?;
         Ok(Box::new(Open { identity: about(&bytes), bytes: Cursor::new(bytes) }))
+    }
+
+    fn piece(&self, url: &ObjectUrl, range: Range<u64>, of: Option<&ObjectIdentity>) -> Result<Piece, StoreFault> {
+        let bytes = objects().get(url.as_str()).cloned().ok_or(StoreFault::NoSuchObject)?;
+        let (now, end) = (about(&bytes), bytes.len().min(range.end as usize));
+        match of.is_none_or(|of| *of == now) {
+            true => Ok(Piece { bytes: bytes.get(range.start as usize..end).unwrap_or_default().to_vec(), of: now }),
+            false => Err(StoreFault::Changed),
+        }
     }
 
     fn about(&self, url: &ObjectUrl) -> Result<Option<ObjectIdentity>, StoreFault> {
@@ -187,6 +197,19 @@ fn parts_and_clocks_are_found_in_a_bucket() {
     assert_eq!(clock_files(&[url.join("run")]).unwrap().offsets, [url.join("run/clock/offsets.jsonl")]);
     assert!(read_side_text(&url.join("plan.json"), SideFile::Parts).unwrap().contains("accounting"));
     assert!(open_source(&url.join("plan.json")).unwrap().fetched().unwrap().is_some());
+}
+
+#[test]
+fn a_piece_is_named_by_the_url_of_its_object() {
+    let (_folder, url) = both("pieces", &["a/plan.json"]);
+    let folder = Location::object(&url).unwrap().expect("a URL");
+    let piece = read_piece(&folder.below("a/plan.json"), 2..7, None).unwrap();
+    assert_eq!(piece.bytes, b"rules");
+    assert_eq!(piece.of, identity(&url.join("a/plan.json")).unwrap());
+    assert!(read_piece(&folder.below("a/plan.json"), 2..7, Some(&piece.of)).is_ok());
+    objects().insert(url.join("a/plan.json").display().to_string(), b"another one".to_vec());
+    let said = read_piece(&folder.below("a/plan.json"), 2..7, Some(&piece.of)).unwrap_err().to_string();
+    assert!(said.starts_with("s3://pieces/traces/a/plan.json: ") && said.contains("changed"), "{said}");
 }
 
 #[test]

@@ -21,12 +21,13 @@ mod upload;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use futures_util::TryStreamExt;
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
-use rankscope_run::{ListedObject, ObjectIdentity, ObjectUrl, Put, Scheme, StoreFault, StoredObject, Stores};
+use rankscope_run::{ListedObject, ObjectIdentity, ObjectUrl, Piece, Put, Scheme, StoreFault, StoredObject, Stores};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::faults::fault;
@@ -87,6 +88,10 @@ impl Stores for ObjectStores {
     fn open(&self, url: &ObjectUrl) -> Result<Box<dyn StoredObject>, StoreFault> {
         let object = Object::open(self.place(url)?, Arc::clone(self.runtime()?))?;
         Ok(Box::new(object))
+    }
+
+    fn piece(&self, url: &ObjectUrl, range: Range<u64>, of: Option<&ObjectIdentity>) -> Result<Piece, StoreFault> {
+        Object::piece(self.place(url)?, Arc::clone(self.runtime()?), range, of)
     }
 
     fn about(&self, url: &ObjectUrl) -> Result<Option<ObjectIdentity>, StoreFault> {

@@ -3,6 +3,7 @@
 //! Reading from the start is one request however long the object is, because compressed bytes are good for nothing from the middle on.
 //! Where the stream breaks, the rest is asked for from the byte that is missing, of the same object: the store is told which one it was,
 //! and if that is gone, reading fails for good. Reading elsewhere, as archives are read, asks for pieces that grow while one reads on.
+//! Who knows which bytes it needs asks for them alone.
 
 use std::fmt;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -12,8 +13,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
-use object_store::{Error, GetOptions, GetRange, GetResult, ObjectStore};
-use rankscope_run::{ObjectFault, ObjectIdentity, Scheme, StoreFault, StoredObject, count_fetched};
+use object_store::{Error, GetOptions, GetRange, GetResult, ObjectStore, ObjectStoreExt};
+use rankscope_run::{ObjectFault, ObjectIdentity, Piece, Scheme, StoreFault, StoredObject, count_fetched};
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc::{Receiver, channel};
 use tokio::task::AbortHandle;
@@ -45,8 +46,18 @@ pub(crate) struct Object {
     /// Where the chunk begins.
     chunk_at: u64,
     body: Option<Body>,
-    /// How much the next request for a piece asks for; none while the object is read from its start.
-    piece_bytes: Option<u64>,
+    asks_for: AsksFor,
+}
+
+/// What the next request asks for, from the reader's place on.
+#[derive(Clone, Copy, Debug)]
+enum AsksFor {
+    /// All there is.
+    TheRest,
+    /// So many bytes.
+    Bytes(u64),
+    /// All up to there.
+    Until(u64),
 }
 
 /// Bytes on their way.
@@ -93,8 +104,35 @@ impl Object {
         let answer = answer.map_err(|error| fault(&error, &place.url))?;
         let identity = identity(answer.meta.clone());
         let body = Some(receive(&runtime, answer, false));
+        Ok(Self { body, ..Self::of(place, runtime, identity, 0, AsksFor::TheRest) })
+    }
+
+    /// The bytes in `range` of the object at `place`, as far as it goes; of the object `of`, where that is said.
+    pub(crate) fn piece(
+        place: Place,
+        runtime: Arc<Runtime>,
+        range: Range<u64>,
+        of: Option<&ObjectIdentity>,
+    ) -> Result<Piece, StoreFault> {
+        let (of, body) = match of {
+            Some(of) => (of.clone(), None),
+            None => first_piece(&place, &runtime, &range)?,
+        };
+        let mut object = Self { body, ..Self::of(place, runtime, of, range.start, AsksFor::Until(range.end)) };
+        let mut bytes = Vec::new();
+        // Memory follows what comes, and not what somebody asks for.
+        let read = (&mut object).take(range.end.saturating_sub(range.start)).read_to_end(&mut bytes);
+        match (read, object.fault.left()) {
+            (Ok(_), _) => Ok(Piece { bytes, of: object.identity }),
+            (Err(_), Some(fault)) => Err(fault.clone()),
+            (Err(error), None) => Err(StoreFault::Failed { reason: error.to_string() }),
+        }
+    }
+
+    /// A known object, of which nothing is on its way.
+    fn of(place: Place, runtime: Arc<Runtime>, identity: ObjectIdentity, position: u64, asks_for: AsksFor) -> Self {
         let (fault, chunk) = (ObjectFault::default(), Bytes::new());
-        Ok(Self { place, runtime, identity, fault, position: 0, chunk, chunk_at: 0, body, piece_bytes: None })
+        Self { place, runtime, identity, fault, position, chunk, chunk_at: 0, body: None, asks_for }
     }
 
     /// Makes `chunk` hold the byte at `position`, which is one of the object's.
@@ -149,15 +187,17 @@ impl Object {
     /// Asks for the bytes from `position` on.
     fn request(&mut self) -> Result<Body, Error> {
         let (from, bytes) = (self.position, self.identity.bytes);
-        let range = match &mut self.piece_bytes {
-            Some(piece) => {
+        let range = match &mut self.asks_for {
+            AsksFor::Bytes(piece) => {
                 let end = bytes.min(from + *piece);
                 *piece = (*piece * 2).min(PIECE_BYTES.end);
                 Some(GetRange::Bounded(from..end))
             }
-            None if from > 0 => Some(GetRange::Offset(from)),
-            None => None,
+            AsksFor::Until(end) => Some(GetRange::Bounded(from..bytes.min(*end))),
+            AsksFor::TheRest if from > 0 => Some(GetRange::Offset(from)),
+            AsksFor::TheRest => None,
         };
+        let asks_for_part = range.is_some();
         // A weak word does not stand for the same bytes.
         let if_match = self.identity.etag.clone().filter(|etag| !etag.starts_with("W/"));
         let get = |range| {
@@ -167,7 +207,7 @@ impl Object {
         let is_web = self.place.url.scheme() == Scheme::Http;
         let (answer, from_start) = match get(range) {
             // Some web servers give everything or nothing.
-            Err(Error::Generic { .. } | Error::NotSupported { .. }) if is_web && from > 0 => (get(None)?, true),
+            Err(Error::Generic { .. } | Error::NotSupported { .. }) if is_web && asks_for_part => (get(None)?, true),
             other => (other?, false),
         };
         let now = identity(answer.meta.clone());
@@ -185,6 +225,23 @@ impl Object {
     fn at_hand(&self) -> &[u8] {
         let skipped = self.position.checked_sub(self.chunk_at).and_then(|skipped| usize::try_from(skipped).ok());
         skipped.and_then(|skipped| self.chunk.get(skipped..)).unwrap_or_default()
+    }
+}
+
+/// Asks for `range` of an object of which nothing is known yet: which one it is, and its bytes, if they come so.
+fn first_piece(place: &Place, runtime: &Runtime, range: &Range<u64>) -> Result<(ObjectIdentity, Option<Body>), StoreFault> {
+    let of = |error: &Error| fault(error, &place.url);
+    let options = GetOptions { range: Some(GetRange::Bounded(range.clone())), ..GetOptions::default() };
+    match runtime.block_on(place.store.get_opts(&place.path, options)) {
+        Ok(answer) => Ok((identity(answer.meta.clone()), Some(receive(runtime, answer, false)))),
+        Err(error) => match of(&error) {
+            // The object ends before, or the server gives no parts. How long it is tells which.
+            StoreFault::Failed { .. } => {
+                let about = runtime.block_on(place.store.head(&place.path));
+                Ok((identity(about.map_err(|error| of(&error))?), None))
+            }
+            other => Err(other),
+        },
     }
 }
 
@@ -234,7 +291,7 @@ impl Seek for Object {
         self.position = target.ok_or(io::ErrorKind::InvalidInput)?;
         let is_near = self.body.as_ref().is_some_and(|body| body.leads_to(self.position));
         if self.at_hand().is_empty() && !is_near {
-            self.piece_bytes = (self.position > 0).then_some(PIECE_BYTES.start);
+            self.asks_for = if self.position > 0 { AsksFor::Bytes(PIECE_BYTES.start) } else { AsksFor::TheRest };
         }
         Ok(self.position)
     }

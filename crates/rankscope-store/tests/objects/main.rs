@@ -66,6 +66,26 @@ fn an_object_that_was_replaced_is_not_read_on() {
 }
 
 #[test]
+fn pieces_are_of_the_object_that_the_first_was_of() {
+    for forgets_etag in [false, true] {
+        let server = Server::start(bytes(100_000), Habits { forgets_etag, ..Habits::default() });
+        let (stores, url) = (ObjectStores::default(), url(&server.url("rank0.json.gz")));
+        let first = stores.piece(&url, 90_000..120_000, None).expect("there");
+        assert!(first.bytes == bytes(100_000)[90_000..] && first.of.bytes == 100_000, "as far as it goes");
+        assert_eq!(stores.piece(&url, 10..20, Some(&first.of)).expect("the same").bytes, bytes(20)[10..]);
+        let asked = server.asked();
+        assert!(asked.len() == 2 && asked[1].contains("range: bytes=10-19"), "nothing else is asked for: {asked:?}");
+        server.replace(bytes(100_001));
+        assert_eq!(stores.piece(&url, 10..20, Some(&first.of)), Err(StoreFault::Changed));
+        let beyond = stores.piece(&url, 200_000..200_010, None).expect("there");
+        assert!(beyond.bytes.is_empty() && beyond.of.bytes == 100_001);
+    }
+    let server = Server::start(bytes(10), Habits::default());
+    let none = ObjectStores::default().piece(&url(&server.url("none.json")), 0..5, None);
+    assert_eq!(none, Err(StoreFault::NoSuchObject));
+}
+
+#[test]
 fn what_never_goes_on_fails_and_says_where() {
     let habits = Habits { cut_after: Some(0), ..Habits::default() };
     let server = Server::start(bytes(100_000), habits);
@@ -130,6 +150,28 @@ proptest! {
             (&mut object).take(length as u64).read_to_end(&mut read).expect("it breaks, and goes on");
             (&mut plain).take(length as u64).read_to_end(&mut expected).expect("memory");
             prop_assert!(read == expected);
+        }
+    }
+    /// Pieces are the object's bytes, however the server gives them.
+    #[test]
+    fn a_piece_is_what_lies_there(
+        ranges in prop::collection::vec((0..1_100_000_u64, 1..400_000_u64), 1..4),
+        ignores_ranges in any::<bool>(),
+        forgets_etag in any::<bool>(),
+        cut_after in prop::option::of(150_000..600_000_usize),
+    ) {
+        let content = bytes(1_000_000);
+        // Without parts a connection that is always cut at the same place never leads further.
+        let cuts = if ignores_ranges { 2 } else { u32::MAX };
+        let habits = Habits { ignores_ranges, forgets_etag, cut_after, cuts, ..Habits::default() };
+        let server = Server::start(content.clone(), habits);
+        let (stores, url) = (ObjectStores::default(), url(&server.url("rank0.json.gz")));
+        let mut of = None;
+        for (from, length) in ranges {
+            let piece = stores.piece(&url, from..from + length, of.as_ref()).expect("it breaks, and goes on");
+            let [start, end] = [from, from + length].map(|at| content.len().min(at as usize));
+            prop_assert!(piece.bytes == content[start..end]);
+            of = Some(piece.of);
         }
     }
 }

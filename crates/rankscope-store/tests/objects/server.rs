@@ -126,6 +126,10 @@ impl Shared {
         }
         let range = header("range:").filter(|_| !habits.ignores_ranges);
         let (from, end) = range.as_deref().map_or((0, content.len()), |range| asked_range(range, content.len()));
+        if range.is_some() && from >= content.len() {
+            write!(to, "HTTP/1.1 416 Range Not Satisfiable\r\ncontent-length: 0\r\n\r\n")?;
+            return Ok(true);
+        }
         write!(
             to,
             "HTTP/1.1 {}\r\ncontent-length: {}\r\n",
