@@ -18,7 +18,8 @@ pub(crate) fn run() -> Result<Outcome> {
         ci::check(command.env("CARGO_TARGET_DIR", &target).args(more))?;
     }
     let variable = Need::SqlEngine.variable().context("it is named by a variable")?;
-    let mut tests = cargo::command([&["test", "--test", "dataset"], &EVERYTHING[..], &["--", "query::"]].concat());
+    let tests = ["test", "--test", "dataset", "--test", "stores"];
+    let mut tests = cargo::command([&tests[..], &EVERYTHING[..], &["--", "query::"]].concat());
     ci::check(tests.env(variable, target.join("debug").join("rankscope-sql")))?;
     Ok(Outcome::Passed)
 }

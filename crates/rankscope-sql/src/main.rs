@@ -16,7 +16,7 @@ use rankscope_sql::{Dataset, Error, Format};
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Args {
-    /// The folder of the dataset
+    /// The folder of the dataset, or its URL: s3:// gs:// az:// abfss:// http:// https://
     dataset: PathBuf,
     /// The query; - reads it from standard input
     sql: String,
@@ -32,12 +32,18 @@ fn main() -> ExitCode {
         Err(Error::Writing(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             complain(&error);
-            if error.is_misuse() { ExitCode::from(2) } else { ExitCode::FAILURE }
+            match () {
+                () if error.is_misuse() => ExitCode::from(2),
+                () if error.is_change() => ExitCode::from(4),
+                () => ExitCode::FAILURE,
+            }
         }
     }
 }
 
 fn run(args: &Args) -> Result<(), Error> {
+    #[cfg(feature = "store")]
+    rankscope_run::register_stores(Box::new(rankscope_store::ObjectStores::default()));
     let sql = match args.sql.as_str() {
         "-" => io::read_to_string(io::stdin().take(QUERY_BYTES)).map_err(Error::Asking)?,
         sql => sql.to_owned(),

@@ -23,8 +23,8 @@ const DATASET_HAS: &str = "_rankscope_manifest.json";
 /// overlap_ns(start, end, start, end). The engine is a program of its own, to be installed once: cargo install --path crates/rankscope-sql
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The folder that `rankscope report --parquet` wrote; or a run directory or traces, of which the tables are then made for this
-    /// query only (in builds with `--features parquet`)
+    /// What `rankscope report --parquet` wrote, a folder or the URL of one; or a run directory or traces, of which the tables are then
+    /// made for this query only (in builds with `--features parquet`)
     #[arg(value_name = "DATASET|RUN")]
     path: PathBuf,
     /// The query; - reads it from standard input
@@ -57,15 +57,8 @@ impl Shape {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let list = args.path.join(DATASET_HAS);
-    if list.is_file() {
+    if is_dataset(&args.path)? {
         return ask(&args.path, args);
-    }
-    if is_stored(&list) && is_file(&list)? {
-        anyhow::bail!(
-            "{}: the SQL engine reads datasets from folders; copy this one here and give its path",
-            args.path.display()
-        );
     }
     if cfg!(not(feature = "parquet")) {
         return Ok(output::misused(&format!(
@@ -74,8 +67,21 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         )));
     }
     let folder = tempfile::Builder::new().prefix("rankscope-query-").tempdir().context("a folder for the dataset")?;
-    make(&args.path, folder.path())?;
+    let made = make(&args.path, folder.path());
+    // Of a store nobody sees what lies there: that no dataset does may be the news.
+    if is_stored(&args.path) {
+        made.with_context(|| format!("{}: no dataset, as it has no {DATASET_HAS}; read as a run", args.path.display()))?;
+    } else {
+        made?;
+    }
     ask(folder.path(), args)
+}
+
+/// Whether the engine is asked about what lies at `path` as it is.
+fn is_dataset(path: &Path) -> Result<bool> {
+    // The engine has stores of its own, and a build that makes no dataset of a run there leaves it to say what there is instead.
+    let makes_of_stored = cfg!(all(feature = "parquet", feature = "store"));
+    Ok((is_stored(path) && !makes_of_stored) || is_file(&path.join(DATASET_HAS))?)
 }
 
 /// Starts the engine and passes on how it ended.

@@ -137,6 +137,23 @@ fn it_only_reads_and_says_what_is_wrong() {
 }
 
 #[test]
+fn a_folder_is_no_pattern_whatever_it_is_called() {
+    let Some(engine) = with_engine() else { return };
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let (dataset, _) = dataset(&write_job(&job(), folder.path()), folder.path(), &[]);
+    let sql = "SELECT count(*) AS events FROM events";
+    let counted = engine.ask(&dataset, sql);
+    for name in ["a[1]* of %20?", "s3:"] {
+        let renamed = folder.path().join(name);
+        fs::rename(&dataset, &renamed).expect("renamed");
+        assert_eq!(engine.ask(&renamed, sql), counted, "{name}");
+        fs::rename(&renamed, &dataset).expect("renamed");
+    }
+    let url = format!("file://{}", text(&dataset));
+    assert_eq!(engine.ask(Path::new(&url), sql), counted, "{url}");
+}
+
+#[test]
 fn answers_can_be_read_by_programs() {
     let Some(engine) = with_engine() else { return };
     let folder = tempfile::tempdir().expect("a temporary directory");

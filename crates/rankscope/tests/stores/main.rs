@@ -6,7 +6,11 @@
 #[cfg(feature = "parquet")]
 mod dataset;
 mod proxy;
+#[cfg(feature = "parquet")]
+mod query;
 mod server;
+#[cfg(feature = "parquet")]
+mod web;
 
 use std::fs;
 use std::path::Path;
