@@ -50,6 +50,8 @@ pub use clocks::{JobClocks, Method, NodeClock, RankAlignment, RankMap, RankSourc
 pub use csv::CsvText;
 pub use devices::{Settled, settle_tracers};
 pub use from_collectives::{ClockEstimate, DRIFT_MAX, IntervalEnd, RankClocks, Side, estimate, estimate_at_start};
-pub use gpu_clock::{GpuClock, GpuClockWindow, GpuInstant, GpuPlaced, GpuSpan, NoLine, NotPlaced, Unusable};
+pub use gpu_clock::{
+    GpuClock, GpuClockWindow, GpuEvent, GpuEvents, GpuInstant, GpuPlaced, GpuSpan, NoLine, NotPlaced, Unusable,
+};
 pub use hints::hints;
 pub use tracer::{TracerMap, tracer_map};

@@ -28,11 +28,11 @@ pub fn is_bounded(clock: &RankAlignment) -> bool {
 
 /// How far the stamp `ns` of a rank may be off on the job's clock, where that is known and fits the column.
 pub(crate) fn err_ns(clock: &RankAlignment, ns: i64) -> Option<i64> {
-    within_ns(&clock.map, is_bounded(clock), ns)
+    within_ns(&clock.map, is_bounded(clock), ns, 0)
 }
 
-/// The same by the rank's `map`, if that is bounded.
-pub(crate) fn within_ns(map: &RankMap, is_bounded: bool, ns: i64) -> Option<i64> {
+/// The same by the rank's `map`, if that is bounded, of a stamp that may be off by `own_ns` on the rank's own clock.
+pub(crate) fn within_ns(map: &RankMap, is_bounded: bool, ns: i64, own_ns: i64) -> Option<i64> {
     let err_ns = is_bounded.then(|| map.uncertainty_ns(Instant::from_nanos_since_epoch(ns)))?;
-    i32::try_from(err_ns).ok().map(i64::from)
+    i32::try_from(err_ns.saturating_add_signed(own_ns)).ok().map(i64::from)
 }

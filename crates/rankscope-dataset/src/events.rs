@@ -2,10 +2,13 @@
 //!
 //! Rows stand by track and then by time, so that neighbours differ little. What is not known of a span is null; instants and counters
 //! are no rows.
+//!
+//! What a GPU did for an operation, where the bounds of its clock place that, is a row as well, which the account of time does not count:
+//! the operation is there already, as the host saw it.
 
 use std::cmp::Reverse;
 
-use rankscope_align::RankMap;
+use rankscope_align::{GpuEvent, RankMap};
 use rankscope_analyze::{Class, Classes, Direction, StepWindow};
 use rankscope_time::Instant;
 use rankscope_trace::{ArgValue, SpanId, Trace, TrackId, TrackKey, TrackKind};
@@ -29,6 +32,8 @@ pub struct EventsOf<'a> {
     pub collectives: &'a [(SpanId, i64)],
     /// Its trace, on its own clock.
     pub trace: &'a Trace,
+    /// What its GPU did, as far as that was added to the trace.
+    pub gpu: &'a [GpuEvent],
     /// What the job's work is classed by.
     pub classes: &'a Classes,
     /// Whether arguments are wanted, which the trace has to hold.
@@ -76,12 +81,14 @@ impl<'a> Rank<'a> {
         for work in of.classes.work(of.trace).1 {
             classes[work.span.0 as usize] = Some(work.class);
         }
+        // Where there are no operators whatever ran is work; these ran as their operations.
+        of.gpu.iter().for_each(|event| classes[event.span.0 as usize] = None);
         let tracks = of.trace.tracks.iter().map(|(id, _)| Place::of(of.trace, id)).collect();
         Self { of, classes, tracks }
     }
 
     fn frame(&self, rows: &[SpanId]) -> Frame {
-        let EventsOf { map, is_bounded, steps, trace, .. } = self.of;
+        let EventsOf { map, steps, trace, .. } = self.of;
         let spans = &trace.spans;
         let mut cursor = map.cursor();
         let mut mapped = |ns: i64| cursor.map(Instant::from_nanos_since_epoch(ns)).nanos_since_epoch();
@@ -96,7 +103,7 @@ impl<'a> Rank<'a> {
             .numbers("ts_ns", rows.iter().map(|span| mapped(spans.start_ns(*span))))
             .numbers("ts_local_ns", rows.iter().map(|span| spans.start_ns(*span)))
             .numbers("dur_ns", rows.iter().map(|span| spans.dur_ns[span.0 as usize]))
-            .maybe_numbers("err_ns", rows.iter().map(|span| within_ns(map, is_bounded, spans.start_ns(*span))))
+            .maybe_numbers("err_ns", rows.iter().map(|span| self.within_ns(*span)))
             .texts("name", rows.iter().map(|span| trace.name(*span)))
             .texts("category", rows.iter().map(|span| trace.strings.text(category(span))))
             .maybe_texts("class", rows.iter().map(|span| class(span).map(Class::name)))
@@ -114,9 +121,23 @@ impl<'a> Rank<'a> {
             .with("args_json", self.arguments(rows))
     }
 
-    /// The number of the collective that `span` is a part in.
+    /// How far the start of `span` may be off on the job's clock: by its rank's clock, and by what places it on that.
+    fn within_ns(&self, span: SpanId) -> Option<i64> {
+        let EventsOf { map, is_bounded, trace, .. } = self.of;
+        let own_ns = self.on_gpu(span).map_or(0, |event| event.start_error_ns);
+        within_ns(map, is_bounded, trace.spans.start_ns(span), own_ns)
+    }
+
+    /// What `span` is, if it was added.
+    fn on_gpu(&self, span: SpanId) -> Option<&GpuEvent> {
+        let gpu = self.of.gpu;
+        gpu.binary_search_by_key(&span, |event| event.span).ok().map(|at| &gpu[at])
+    }
+
+    /// The number of the collective that `span` is a part in, or what the GPU did for one.
     fn collective(&self, span: SpanId) -> Option<i64> {
         let own = self.of.collectives;
+        let span = self.on_gpu(span).map_or(span, |event| event.of);
         own.binary_search_by_key(&span, |(span, _)| *span).ok().map(|at| own[at].1)
     }
 
@@ -204,4 +225,55 @@ fn arguments(trace: &Trace, span: SpanId) -> String {
     }
     json.push('}');
     json
+}
+
+#[cfg(test)]
+mod tests {
+    use rankscope_time::Span;
+    use rankscope_trace::{CategoryKind, CollectiveArgs, SpanRow};
+
+    use super::*;
+    use crate::Column;
+
+    #[test]
+    fn what_the_gpu_did_is_a_row_of_its_collective_and_no_work() {
+        let mut trace = Trace::default();
+        let track = trace.tracks.find_or_add(TrackKind::Thread, None, TrackKey::Number(1));
+        let rows = trace.tracks.find_or_add(TrackKind::Stream, None, TrackKey::Number(2));
+        let [recorded, placed] = [("collective_comm", CategoryKind::Other), ("gpu_placed", CategoryKind::Other)]
+            .map(|(name, kind)| trace.category(name, kind));
+        let name = trace.strings.intern("nccl:all_reduce");
+        let mut push = |track, category, start_ns, dur_ns| {
+            trace.spans.push(SpanRow { start_ns, dur_ns, name, track, category, offset: 0 })
+        };
+        let (of, span) = (push(track, recorded, 100, 50), push(rows, placed, 120, 20));
+        trace.collectives.push(CollectiveArgs::of(of));
+        let map = RankMap::from_offset(Span::from_nanos(1_000), 7);
+        let gpu = [GpuEvent { span, of, start_error_ns: 5 }];
+        let of = EventsOf {
+            rank: rankscope_time::Rank(3),
+            map: &map,
+            is_bounded: true,
+            steps: &[],
+            collectives: &[(of, 42)],
+            trace: &trace,
+            gpu: &gpu,
+            classes: &Classes::default(),
+            arguments: false,
+        };
+        let frames: Vec<Frame> = events(of).collect();
+        let values = |name: &str| {
+            let column: &Column = Table::Events.columns().iter().find(|column| column.name == name).expect("a column");
+            frames[0].values(column).expect("it fits").clone()
+        };
+        let numbers = |name: &str| match values(name) {
+            Values::Integers(numbers) => numbers,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(numbers("ts_ns"), [Some(1_100), Some(1_120)]);
+        assert_eq!(numbers("err_ns"), [Some(7), Some(12)], "what is open about both clocks");
+        assert_eq!(numbers("collective"), [Some(42), Some(42)]);
+        let Values::Texts(classes) = values("class") else { panic!("texts") };
+        assert_eq!((classes.text(0), classes.text(1)), (Some("communication"), None), "one operation, and not two");
+    }
 }

@@ -148,7 +148,11 @@ const EVENTS: &[Column] = &[
         "The name of the thread or stream, where it has one; what the trace calls it where that is no number.",
     ),
     optional("step", Kind::Int64, "The step in whose window (see `steps`) the event starts."),
-    optional("collective", Kind::Int64, "The collective that it is this rank's part in, as `collectives` numbers them."),
+    optional(
+        "collective",
+        Kind::Int64,
+        "The collective that it is this rank's part in, as `collectives` numbers them; also where it is what the GPU did for that.",
+    ),
     optional("correlation", Kind::Int64, "The 64 bits of the number that device work and the call that launched it share."),
     optional("external_id", Kind::Int64, "The 64 bits of the number that an operator and what belongs to it share."),
     optional("copy_bytes", Kind::Int64, "Bytes that a copy or fill moved."),

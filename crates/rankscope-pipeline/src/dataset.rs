@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rankscope_align::GpuEvent;
 use rankscope_analyze::Classes;
 use rankscope_dataset::{
     Dialect, EventsOf, FileEntry, Frame, Manifest, NO_GROUP, Numbered, RunEntry, Table, TableEntry, clock, collectives, events,
@@ -20,6 +21,7 @@ use rankscope_trace::Trace;
 use rayon::prelude::*;
 
 use crate::frozen_events::write_frozen_events;
+use crate::place::add_gpu_events;
 use crate::request::Judged;
 use crate::{Error, Progress, Stage};
 
@@ -167,8 +169,9 @@ impl Writer<'_> {
     /// A file for each rank at `indices`.
     fn own_files(&self, indices: Range<usize>, classes: &Classes, numbered: &Numbered) -> Result<Vec<FileEntry>, Error> {
         let traces = self.judged.traces(indices.clone())?;
-        let one = |(index, trace): (usize, Arc<Trace>)| {
-            let of = self.events_of(index, &trace, classes, numbered);
+        let one = |(index, mut trace): (usize, Arc<Trace>)| {
+            let gpu = add_gpu_events(&mut trace, self.judged.job.ranks[index].exports.len());
+            let of = self.events_of(index, (&trace, &gpu), classes, numbered);
             self.file(Table::Events, &own_name(of.rank), Some(IN_PATH), events(of))
         };
         indices.into_par_iter().zip(traces).map(one).collect()
@@ -176,13 +179,24 @@ impl Writer<'_> {
 
     /// One file for the ranks at `indices`.
     fn shared_file(&self, indices: Range<usize>, classes: &Classes, numbered: &Numbered) -> Entry {
-        let traces = self.judged.traces(indices.clone())?;
+        let mut traces = self.judged.traces(indices.clone())?;
         let name = shared_name(indices.start);
-        let frames = indices.zip(&traces).flat_map(|(index, trace)| events(self.events_of(index, trace, classes, numbered)));
+        let ranks = &self.judged.job.ranks[indices.clone()];
+        let gpu: Vec<Vec<GpuEvent>> =
+            traces.iter_mut().zip(ranks).map(|(trace, rank)| add_gpu_events(trace, rank.exports.len())).collect();
+        let traces = traces.iter().zip(&gpu).map(|(trace, gpu)| (&**trace, &gpu[..]));
+        let frames = indices.zip(traces).flat_map(|(index, trace)| events(self.events_of(index, trace, classes, numbered)));
         self.file(Table::Events, &name, None, frames)
     }
 
-    fn events_of<'a>(&'a self, index: usize, trace: &'a Trace, classes: &'a Classes, numbered: &'a Numbered) -> EventsOf<'a> {
+    /// Of the rank at `index`, whose trace has what its GPU did.
+    fn events_of<'a>(
+        &'a self,
+        index: usize,
+        (trace, gpu): (&'a Trace, &'a [GpuEvent]),
+        classes: &'a Classes,
+        numbered: &'a Numbered,
+    ) -> EventsOf<'a> {
         let (rank, clock) = (&self.judged.job.ranks[index], &self.judged.job.clocks.ranks[index]);
         EventsOf {
             rank: rank.rank,
@@ -191,6 +205,7 @@ impl Writer<'_> {
             steps: &rank.report.steps,
             collectives: numbered.of_rank(index),
             trace,
+            gpu,
             classes,
             arguments: self.arguments,
         }

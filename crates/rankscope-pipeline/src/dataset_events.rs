@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use rankscope_align::GpuEvent;
 use rankscope_analyze::Classes;
 use rankscope_dataset::{EventsOf, FileEntry, RunEntry, Table, TableEntry, events};
 use rankscope_formats::ArgsPolicy;
@@ -21,6 +23,7 @@ use crate::error::PartsFault;
 use crate::frozen_events::{KnownOfEvents, MergedRun};
 use crate::job_clocks::{FrozenClocks, FrozenRank, read_frozen_clocks};
 use crate::parts_folder::{read_json, read_plan_of, replace_json};
+use crate::place::add_gpu_events;
 use crate::traces_again::TracesAgain;
 use crate::{Error, Progress, Stage};
 
@@ -131,7 +134,8 @@ struct RankRead {
     rank: Rank,
     map: rankscope_align::RankMap,
     known: KnownOfEvents,
-    trace: Trace,
+    trace: Arc<Trace>,
+    gpu: Vec<GpuEvent>,
 }
 
 impl Writer<'_> {
@@ -180,12 +184,10 @@ impl Writer<'_> {
 
     fn read(&self, rank: &FrozenRank) -> Result<RankRead, Error> {
         let fault = |fault| Error::Parts { path: self.request.parts.clone(), fault };
-        Ok(RankRead {
-            rank: rank.rank(),
-            map: rank.map().map_err(fault)?,
-            known: self.run.events_of(&self.request.parts, rank.rank())?,
-            trace: self.traces.of_rank(rank)?,
-        })
+        let (map, known) = (rank.map().map_err(fault)?, self.run.events_of(&self.request.parts, rank.rank())?);
+        let mut trace = Arc::new(self.traces.of_rank(rank)?);
+        let gpu = add_gpu_events(&mut trace, rank.traces.len());
+        Ok(RankRead { rank: rank.rank(), map, known, trace, gpu })
     }
 
     fn events_of<'a>(&'a self, rank: &'a RankRead) -> EventsOf<'a> {
@@ -196,6 +198,7 @@ impl Writer<'_> {
             steps: &rank.known.steps,
             collectives: &rank.known.collectives,
             trace: &rank.trace,
+            gpu: &rank.gpu,
             classes: &self.classes,
             arguments: self.request.arguments,
         }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::ops::Range;
 use std::sync::Arc;
 
-use rankscope_align::GpuClock;
+use rankscope_align::{GpuClock, GpuEvent};
 use rankscope_formats::perfetto::{RankView, SpanOfRank, Timeline};
 use rankscope_job::{Export, Job, JobRank};
 use rankscope_trace::Trace;
@@ -82,9 +82,7 @@ impl Judged {
             }
             let mut traces = self.traces(indices.clone())?;
             for (trace, rank) in traces.iter_mut().zip(&job.ranks[indices.clone()]) {
-                if has_own_gpu_times(trace, rank.exports.len()) {
-                    GpuClock::add_events(Arc::make_mut(trace));
-                }
+                let _shown = add_gpu_events(trace, rank.exports.len());
                 if let Some(counters) = nodes.take(trace) {
                     workers::add(Arc::make_mut(trace), counters);
                 }
@@ -111,9 +109,12 @@ impl Judged {
     }
 }
 
-/// Whether times of a GPU in `trace`, which is `files` files, are on one clock.
-pub(crate) fn has_own_gpu_times(trace: &Trace, files: usize) -> bool {
-    files == 1 && !trace.gpu_times.is_empty()
+/// Adds to `trace`, which is `files` files, what its GPU did, where that has a place: only where the times of the GPU are on one clock.
+pub(crate) fn add_gpu_events(trace: &mut Arc<Trace>, files: usize) -> Vec<GpuEvent> {
+    if files != 1 || trace.gpu_times.is_empty() {
+        return Vec::new();
+    }
+    GpuClock::add_events(Arc::make_mut(trace)).map_or_else(Vec::new, |added| added.events)
 }
 
 /// Through every matched collective, by rank and span.

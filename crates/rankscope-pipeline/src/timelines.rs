@@ -5,8 +5,8 @@
 //! critical path in none.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use rankscope_align::GpuClock;
 use rankscope_formats::ArgsPolicy;
 use rankscope_formats::archive::{ArchiveMember, MANIFEST, manifest};
 use rankscope_formats::perfetto::{RankView, Timeline};
@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use crate::division::Shard;
 use crate::job_clocks::{FrozenRank, read_frozen_clocks};
 use crate::parts_folder::read_plan_of;
-use crate::place::has_own_gpu_times;
+use crate::place::add_gpu_events;
 use crate::traces_again::TracesAgain;
 use crate::{Error, Progress, Stage};
 
@@ -90,10 +90,8 @@ impl Writer<'_> {
         let name = name(rank.rank());
         let fault = |fault| Error::Parts { path: self.request.parts.clone(), fault };
         let map = rank.map().map_err(fault)?;
-        let mut trace = self.traces.of_rank(rank)?;
-        if has_own_gpu_times(&trace, rank.traces.len()) {
-            GpuClock::add_events(&mut trace);
-        }
+        let mut trace = Arc::new(self.traces.of_rank(rank)?);
+        let _shown = add_gpu_events(&mut trace, rank.traces.len());
         let mut outputs = Outputs::among_many(out)?;
         let mut bytes = 0;
         outputs.write(&name, |file| {

@@ -9,6 +9,26 @@ use rustc_hash::FxHashMap;
 use super::told::group_of;
 use super::{GpuClock, GpuPlaced, GpuSpan};
 
+/// What was added to a trace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GpuEvents {
+    /// How many operations have a place.
+    pub placed: GpuPlaced,
+    /// Of each that has, its span, in order of the spans.
+    pub events: Vec<GpuEvent>,
+}
+
+/// What a GPU did for an operation, as a span of its trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GpuEvent {
+    /// It.
+    pub span: SpanId,
+    /// The operation.
+    pub of: SpanId,
+    /// How far its start can be from where it is placed.
+    pub start_error_ns: i64,
+}
+
 /// The name of their device.
 const DEVICE: &str = "placed by the bounds of its clock";
 /// Their category.
@@ -17,12 +37,10 @@ const CATEGORY: &str = "gpu_placed";
 impl GpuClock {
     /// Adds to `trace` a span for whatever its GPU did that has a place on its clock, and says what has one; none where no times of the
     /// GPU were told.
-    pub fn add_events(trace: &mut Trace) -> Option<GpuPlaced> {
+    pub fn add_events(trace: &mut Trace) -> Option<GpuEvents> {
         let (clock, spans) = Self::with_spans(trace)?;
-        if !spans.is_empty() {
-            Adding::to(trace).spans(spans);
-        }
-        clock.placed
+        let events = if spans.is_empty() { Vec::new() } else { Adding::to(trace).spans(spans) };
+        Some(GpuEvents { placed: clock.placed.unwrap_or_default(), events })
     }
 }
 
@@ -46,12 +64,12 @@ impl<'a> Adding<'a> {
         Self { trace, device, category, rows: FxHashMap::default(), keys }
     }
 
-    fn spans(mut self, mut spans: Vec<GpuSpan>) {
+    fn spans(mut self, mut spans: Vec<GpuSpan>) -> Vec<GpuEvent> {
         while self.trace.spans.args.rows() < self.trace.spans.len() {
             self.trace.spans.args.end_row();
         }
         spans.sort_by_key(|span| (span.start.at_ns, span.span));
-        spans.iter().for_each(|span| self.span(span));
+        let events = spans.iter().map(|span| self.span(span)).collect();
         let all = self.trace.spans.len();
         let spans = &mut self.trace.spans;
         if !spans.picos.is_empty() {
@@ -60,20 +78,22 @@ impl<'a> Adding<'a> {
         if !spans.description.is_empty() {
             spans.description.resize(all, Description::NONE);
         }
+        events
     }
 
-    fn span(&mut self, GpuSpan { span, start, stop }: &GpuSpan) {
+    fn span(&mut self, GpuSpan { span, start, stop }: &GpuSpan) -> GpuEvent {
         let of = self.trace.spans.row(*span);
         let track = self.row(*span, start.at_ns, stop.at_ns);
         let name = format!("{} on the GPU", self.trace.strings.text(of.name));
         let name = self.trace.strings.intern(&name);
         let dur_ns = stop.at_ns.saturating_sub(start.at_ns);
         let row = SpanRow { start_ns: start.at_ns, dur_ns, name, track, category: self.category, offset: of.offset };
-        self.trace.spans.push(row);
+        let event = GpuEvent { span: self.trace.spans.push(row), of: *span, start_error_ns: start.error_ns() };
         for (key, at) in self.keys.into_iter().zip([start, stop]) {
             self.trace.spans.args.push(key, ArgValue::I64(at.error_ns()));
         }
         self.trace.spans.args.end_row();
+        event
     }
 
     /// The first row of the communicator of `span` that is free from `start_ns` on, which is taken until `stop_ns` now.

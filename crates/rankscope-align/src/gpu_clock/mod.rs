@@ -23,6 +23,7 @@ mod tests;
 mod told;
 mod windows;
 
+pub use events::{GpuEvent, GpuEvents};
 pub use placed::{GpuInstant, GpuPlaced, GpuSpan, NotPlaced};
 use rankscope_trace::Trace;
 

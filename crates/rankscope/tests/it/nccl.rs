@@ -94,6 +94,37 @@ fn the_slow_rank_is_named_from_the_plugins_recordings_alone() {
     let placed: u64 = document["clock"]["gpus"].as_array().expect("a list").iter().map(placed).sum();
     assert_eq!(shown as u64, placed, "{document}");
     assert_same(&run.join("raw"), &[]);
+    #[cfg(feature = "parquet")]
+    assert_datasets_have_what_gpus_did(&run, placed);
+}
+
+/// A dataset's events are the spans of all ranks and what is `placed` of their GPUs, whoever wrote it.
+#[cfg(feature = "parquet")]
+fn assert_datasets_have_what_gpus_did(run: &Path, placed: u64) {
+    let place = |name: &str| run.with_file_name(name);
+    let [whole, parts, mapped] = ["whole", "parts", "mapped"].map(place);
+    let done = |args: &[&str]| {
+        let done = rankscope(args);
+        assert!(done.status.success(), "{args:?}: {}", String::from_utf8_lossy(&done.stderr));
+    };
+    done(&["report", text(run), "--parquet", text(&whole), "--format", "json"]);
+    done(&["map", text(run), "--parts", text(&parts)]);
+    done(&["merge", text(&parts), "--parquet", text(&mapped), "--format", "json"]);
+    done(&["map", "--parts", text(&parts), "--dataset", text(&mapped), "--format", "json"]);
+    let list = |dataset: &Path| fs::read_to_string(dataset.join("_rankscope_manifest.json")).expect("a list");
+    assert_eq!(list(&whole), list(&mapped));
+    let list: Value = serde_json::from_str(&list(&whole)).expect("JSON");
+    let files = list["runs"][0]["tables"][0]["files"].as_array().expect("events");
+    for file in files {
+        let path = file["path"].as_str().expect("a path");
+        assert_eq!(fs::read(whole.join(path)).expect("a file"), fs::read(mapped.join(path)).expect("a file"), "{path}");
+    }
+    let rows: u64 = files.iter().map(|file| file["rows"].as_u64().expect("rows")).sum();
+    let shown = run.with_file_name("all.pftrace");
+    done(&["combine", text(run), "-o", text(&shown)]);
+    let shown = traces(&shown);
+    assert_eq!(shown.iter().map(|trace| of_gpu(trace).count() as u64).sum::<u64>(), placed);
+    assert_eq!(rows, shown.iter().map(|trace| trace.spans.len() as u64).sum::<u64>());
 }
 
 /// The clocks of all GPUs, as job.c bends them, are where the report says that they are. It began at `base_ns`, and ranks at `began_ns`.

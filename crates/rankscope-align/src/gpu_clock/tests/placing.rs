@@ -99,8 +99,14 @@ fn what_is_placed_becomes_events_beside_its_collectives_and_rows_hold_no_two_at_
     times.iter().for_each(|times| doubled.extend([*times; 2]));
     let mut read = trace(&doubled, |at| at / 400);
     let (own, (expected, spans)) = (read.spans.len(), placed(&read));
-    let added = GpuClock::add_events(&mut read).expect("times were told");
+    let GpuEvents { placed: added, events } = GpuClock::add_events(&mut read).expect("times were told");
     assert_eq!((added, read.spans.len() - own), (expected, spans.len()));
+    assert_eq!(events.iter().map(|event| event.span).collect::<Vec<_>>(), read.spans.ids().skip(own).collect::<Vec<_>>());
+    for event in events {
+        let of = spans.iter().find(|span| span.span == event.of).expect("an operation with a place");
+        let placed = (of.start.at_ns, of.start.error_ns());
+        assert_eq!((read.spans.start_ns(event.span), event.start_error_ns), placed, "{event:?}");
+    }
     assert!(added.placed >= 700, "{added:?}");
     assert_eq!(read.spans.args.rows(), read.spans.len());
     let mut rows: std::collections::BTreeMap<u32, i64> = std::collections::BTreeMap::new();
