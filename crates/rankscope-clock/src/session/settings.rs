@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rankscope_time::Span;
 
 use super::key::Key;
+use super::rounds;
 use super::wire::PROBE_LEN;
 use crate::fit::{FitOptions, WindowFit};
 use crate::nodes::{Solution, SolveOptions};
@@ -169,16 +170,17 @@ impl SessionSettings {
         let packets = i128::from(2 * self.train + 1) * self.edges.len() as i128;
         let bits = packets * i128::from(packet_bits(PROBE_LEN));
         let budget = i128::from(self.budget_bits_per_s) * 49 / 50;
-        let control = self.control_bits_per_s().min(budget / 2);
+        let control = i128::from(self.control_bits_per_s()).min(budget / 2);
         let period_ns = bits * 1_000_000_000 / (budget - control).max(1);
         Span::from_nanos(period_ns.clamp(i128::from(shortest), i128::from(PERIOD_MAX.as_nanos())) as i64)
     }
 
-    /// What a master sends: to each worker and window its heartbeats, the end of the round, the receipts of a report and the
-    /// result, with a third of them sent again.
-    fn control_bits_per_s(&self) -> i128 {
-        let workers = self.participants.len() as i128 - 1;
-        workers * 14 * i128::from(packet_bits(100)) * 1_000_000_000 / i128::from(self.window.as_nanos())
+    /// What a master sends for rounds, with a third of what is acknowledged sent again. Probes have half of the budget even where that is
+    /// more.
+    pub fn control_bits_per_s(&self) -> u64 {
+        let bits = u128::from(rounds::master_bits(self.participants.len(), self.window));
+        let per_s = bits * 1_000_000_000 / self.window.as_nanos().max(1) as u128;
+        u64::try_from(per_s).unwrap_or(u64::MAX)
     }
 }
 

@@ -19,6 +19,7 @@ mod session_stop;
 mod session_streams;
 mod session_thousands;
 mod session_together;
+mod session_traffic;
 mod simulated_jobs;
 mod stepping_clocks;
 mod synthetic;

@@ -246,7 +246,7 @@ fn at_defaults_nearly_every_exchange_is_complete() {
 #[test]
 fn nodes_whose_edges_are_slow_are_told_their_clocks() {
     let mut network = Network::started(6, &complete(6), 9, |settings| {
-        (settings.train, settings.budget_bits_per_s) = (1, 50_000);
+        (settings.train, settings.budget_bits_per_s) = (1, 43_000);
         (settings.fit, settings.solve) = (rankscope_clock::fit::fit_window, rankscope_clock::nodes::solve);
     });
     network.weather.probe_loss = 0.02;

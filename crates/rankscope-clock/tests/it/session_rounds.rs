@@ -231,3 +231,24 @@ fn without_a_first_master_the_next_one_begins() {
     assert!(!told(&network, 0).is_empty() || !told(&network, 2).is_empty());
     assert!(network.hosts[0].windows.last().unwrap().1.round.is_some());
 }
+
+/// Of so many nodes a master speaks four times in a window. Nodes without edges send nothing else.
+#[test]
+fn among_many_nodes_a_dead_master_is_missed_in_time_and_a_living_one_in_rain_is_not() {
+    let mut network = Network::started(256, &[], 8, |_| {});
+    network.weather.control_loss = 0.3;
+    network.run_for(20 * WINDOW);
+    assert_eq!(network.masters(), [0]);
+    let elections: u64 = (0..256).map(|node| network.session(node).counters().elections).sum();
+    assert_eq!(elections, 1, "nobody took a living master for dead");
+    for seed in 0..8 {
+        let mut network = Network::started(256, &[], 20 + seed, |_| {});
+        network.weather.control_loss = 0.1;
+        network.run_for(3 * WINDOW + seed as i64 * 499 * MS);
+        network.kill(0);
+        // The patience, and the head start of nodes that might come first.
+        network.run_for(WINDOW + WINDOW / 8);
+        // Who it is depends on the last word that each of them heard.
+        assert_eq!(network.masters().len(), 1, "seed {seed}");
+    }
+}

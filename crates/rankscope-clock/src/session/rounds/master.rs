@@ -23,6 +23,8 @@ use crate::{MonotonicInstant, NodeId, NodeWindow};
 pub(super) struct Master {
     /// When the round in progress ends.
     pub(super) due: MonotonicInstant,
+    /// Who takes part, a bit each, as all were told last.
+    pub(super) live: Vec<u8>,
     gather: Option<Gather>,
     results: Option<Results>,
     /// By participant.
@@ -56,7 +58,7 @@ impl Master {
         let before = own.map(|own| Solution { nodes: vec![own], ..Solution::default() });
         let mut assemblies = Vec::new();
         assemblies.resize_with(participants, Assembly::default);
-        Self { due, gather: None, results: None, assemblies, early: BTreeMap::new(), before }
+        Self { due, live: Vec::new(), gather: None, results: None, assemblies, early: BTreeMap::new(), before }
     }
 
     pub(super) fn next_due(&self) -> MonotonicInstant {
@@ -70,23 +72,23 @@ impl Master {
         self.gather.is_none() && self.results.is_none()
     }
 
-    /// Ends `knowledge.round`, for which `live` others are waited for until `until`.
+    /// Ends `knowledge.round`, for which some others are waited for until `until`.
     pub(super) fn end_round(
         &mut self,
         now: MonotonicInstant,
         until: MonotonicInstant,
-        live: &[usize],
+        waited_for: &[usize],
         knowledge: Knowledge,
         peers: &mut Peers,
         out: &mut Outbox,
     ) {
         let round = knowledge.round;
         for to in peers.others() {
-            peers.send(to, knowledge, &Message::RoundEnd { round }, out);
+            peers.send(to, knowledge, &Message::RoundEnd { round, live: &self.live }, out);
         }
         let mut windows = std::mem::take(&mut self.early);
         windows.retain(|_, window| window.round == Some(round));
-        let waiting = live.iter().filter(|index| !windows.contains_key(&peers.node(**index)));
+        let waiting = waited_for.iter().filter(|index| !windows.contains_key(&peers.node(**index)));
         let mut resend = Backoff::new(now, RESEND_LONGEST);
         resend.take(now);
         self.gather = Some(Gather { round, until, waiting: waiting.map(|index| (*index, false)).collect(), windows, resend });
@@ -109,7 +111,7 @@ impl Master {
             && gather.resend.take(now)
         {
             for (to, _) in gather.waiting.iter().filter(|(_, acknowledged)| !**acknowledged) {
-                peers.send(*to, knowledge, &Message::RoundEnd { round: gather.round }, out);
+                peers.send(*to, knowledge, &Message::RoundEnd { round: gather.round, live: &self.live }, out);
             }
         }
         self.results.take_if(|results| results.waiting.is_empty());
@@ -168,6 +170,7 @@ impl Master {
             return Err(Reject::Body);
         }
         let (got, outcome) = match self.assemblies[from].receive(round, part, parts, bytes) {
+            Step::Awaits => return Ok(()),
             Step::Old => (u64::MAX, Ok(())),
             Step::Got(got) => (got, Ok(())),
             Step::Whole(got, window) => {

@@ -25,8 +25,8 @@ pub(super) enum Message<'a> {
     Reign { live: &'a [u8] },
     /// Any to any: I live. Asks for an answer if `ping`.
     Alive { ping: bool },
-    /// Master to all: close the window, it belongs to this round.
-    RoundEnd { round: u64 },
+    /// Master to all: close the window, it belongs to this round; and these take part.
+    RoundEnd { round: u64, live: &'a [u8] },
     /// Worker to master: closed.
     RoundAck { round: u64 },
     /// Worker to master: a part of the window.
@@ -47,13 +47,18 @@ pub(super) const PART_LEN: usize = BODY_MAX - PREFIX_LEN - 11;
 /// A part is a bit of [`Message::PartAck`].
 pub(super) const PARTS_MAX: usize = 64;
 
-/// Bytes of [`Message::Reign`]'s set; participants beyond the first 8,000 cannot succeed a master in turn.
+/// Bytes of the set of those that take part; participants beyond the first 8,000 cannot succeed a master in turn.
 pub(super) const LIVE_MAX: usize = 1000;
 
 const PREFIX_LEN: usize = 4 + 8;
 const NO_TERM: u32 = u32::MAX;
 
 impl Message<'_> {
+    /// Bytes of the set of those that take part, among `nodes`.
+    pub(super) fn live_len(nodes: usize) -> usize {
+        nodes.div_ceil(8).min(LIVE_MAX)
+    }
+
     pub(super) fn write(&self, knowledge: Knowledge, out: &mut Vec<u8>) {
         put_u32(out, knowledge.term.map_or(NO_TERM, |term| term.0));
         put_u64(out, knowledge.round);
@@ -63,7 +68,10 @@ impl Message<'_> {
                 out.extend_from_slice(live);
             }
             Self::Alive { ping } => out.extend_from_slice(&[2, (*ping).into()]),
-            Self::RoundEnd { round } => numbered(out, 3, *round),
+            Self::RoundEnd { round, live } => {
+                numbered(out, 3, *round);
+                out.extend_from_slice(live);
+            }
             Self::RoundAck { round } => numbered(out, 4, *round),
             Self::Part { round, part, parts, bytes } => {
                 numbered(out, 5, *round);
@@ -92,7 +100,7 @@ pub(super) fn read(body: &[u8]) -> Option<(Knowledge, Message<'_>)> {
     let message = match reader.u8()? {
         1 => Message::Reign { live: std::mem::take(&mut reader.0) },
         2 => Message::Alive { ping: reader.u8()? != 0 },
-        3 => Message::RoundEnd { round: reader.u64()? },
+        3 => Message::RoundEnd { round: reader.u64()?, live: std::mem::take(&mut reader.0) },
         4 => Message::RoundAck { round: reader.u64()? },
         5 => {
             let (round, part, parts) = (reader.u64()?, reader.u8()?, reader.u8()?);

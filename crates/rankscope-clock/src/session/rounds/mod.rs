@@ -12,6 +12,7 @@ mod master;
 mod message;
 mod peers;
 mod report;
+mod traffic;
 
 use rankscope_time::Span;
 
@@ -25,6 +26,9 @@ use master::Master;
 use message::{Knowledge, Message, Term};
 use peers::{LiveSet, Peers};
 use report::Report;
+use traffic::Rhythm;
+
+pub(super) use traffic::master_bits;
 
 /// What this node is.
 #[derive(Debug)]
@@ -52,9 +56,7 @@ pub(super) struct Rounds {
     role: Role,
     /// When this node makes itself heard again.
     beat: MonotonicInstant,
-    beat_every: Span,
-    /// Silence of this length is death.
-    patience: Span,
+    rhythm: Rhythm,
     window: Span,
     /// The last round whose result was handed out.
     told: Option<(u64, NodeEstimate)>,
@@ -64,15 +66,14 @@ pub(super) struct Rounds {
 impl Rounds {
     pub(super) fn new(settings: &SessionSettings, now: Now) -> Self {
         let peers = Peers::new(&settings.participants, settings.node);
-        let beat = (settings.window.as_nanos() / 8).max(BEAT_PER_NODE_NS * peers.len() as i64);
+        let rhythm = Rhythm::of(peers.len(), settings.window);
         let follower = Follower { heard: now.monotonic, ended: 0, live: None, report: None };
         Self {
             peers,
             knowledge: Knowledge::default(),
             role: Role::Follower(follower),
             beat: now.monotonic,
-            beat_every: Span::from_nanos(beat),
-            patience: settings.window.max(Span::from_nanos(4 * beat)),
+            rhythm,
             window: settings.window,
             told: None,
             stopping: false,
@@ -118,13 +119,14 @@ impl Rounds {
         {
             self.claim(now, opened, out);
         }
-        if self.beat <= now {
+        // The end of a round is heard by all.
+        let ends = matches!(&self.role, Role::Master(master) if master.due <= now);
+        if self.beat <= now && !ends {
             self.make_heard(now, out);
         }
         let master_index = self.knowledge.term.map(|term| self.owner(term));
         match &mut self.role {
             Role::Master(master) => {
-                let ends = master.due <= now;
                 if ends {
                     self.end_round(now, out);
                 } else {
@@ -151,6 +153,7 @@ impl Rounds {
             }
             Role::Follower(follower) => {
                 follower.report = Some(Report::new(window, round, now, out));
+                self.beat = now + self.rhythm.beat;
                 if !self.stopping {
                     // The last window is early: its round has not ended, and its master must not think it has.
                     self.knowledge.round = round;
@@ -176,7 +179,8 @@ impl Rounds {
             return Ok(None);
         }
         self.learn(now, opened, from, theirs, out);
-        if theirs.term < self.knowledge.term && matches!(message, Message::Reign { .. } | Message::RoundEnd { .. }) {
+        let reigned = theirs.term.is_some_and(|term| self.owner(term) == from);
+        if theirs.term < self.knowledge.term && reigned {
             self.greet(now, from, out);
             return Err(Reject::Stale);
         }
@@ -190,10 +194,11 @@ impl Rounds {
             (Role::Follower(follower), Message::Reign { live }) if reigns => {
                 follower.live = Some(LiveSet::new(live, self.peers.me()));
             }
-            (Role::Follower(_), Message::RoundEnd { round }) if reigns => {
+            (Role::Follower(follower), Message::RoundEnd { round, live }) if reigns => {
                 if Some(Term((round >> ROUND_BITS) as u32)) != self.knowledge.term {
                     return Err(Reject::Body);
                 }
+                follower.live = Some(LiveSet::new(live, self.peers.me()));
                 self.peers.send(from, self.knowledge, &Message::RoundAck { round }, out);
                 return Ok((round > self.knowledge.round && !self.stopping).then_some(round));
             }
@@ -256,7 +261,7 @@ impl Rounds {
         let reigned = self.knowledge.term.is_some_and(|term| self.owner(term) == from);
         match &mut self.role {
             Role::Master(master) => master.forget(from),
-            Role::Follower(follower) if reigned => follower.heard = now - self.patience,
+            Role::Follower(follower) if reigned => follower.heard = now - self.rhythm.patience,
             Role::Follower(_) => {}
         }
     }
@@ -298,7 +303,7 @@ impl Rounds {
         let before = (all - usize::from(gone.as_ref().is_some_and(lives))) as i64;
         // Half a window at most, for however many: on the far side of a partition those before it may be out of reach.
         let head_start_ns = self.window.as_nanos() / 2 * before / (before + 3);
-        follower.heard + self.patience + Span::from_nanos(head_start_ns)
+        follower.heard + self.rhythm.patience + Span::from_nanos(head_start_ns)
     }
 
     fn end_round(&mut self, now: MonotonicInstant, out: &mut Outbox) {
@@ -308,29 +313,32 @@ impl Rounds {
         let missed = (now - master.due).as_nanos().max(0) / window_ns;
         master.due = if self.stopping { NEVER } else { master.due + Span::from_nanos((missed + 1).saturating_mul(window_ns)) };
         let wait = if self.stopping { LAST_GATHER } else { Span::from_nanos(window_ns / 2) };
-        let live: Vec<usize> = self.peers.live_others(now, self.patience).collect();
-        master.end_round(now, now + wait, &live, self.knowledge, &mut self.peers, out);
+        let waited_for: Vec<usize> = self.peers.live_others(now, self.rhythm.patience).collect();
+        master.live = self.peers.live(now, self.rhythm.patience);
+        master.end_round(now, now + wait, &waited_for, self.knowledge, &mut self.peers, out);
+        self.beat = now + self.rhythm.beat;
     }
 
     fn make_heard(&mut self, now: MonotonicInstant, out: &mut Outbox) {
-        self.beat = now + self.beat_every;
-        match &self.role {
-            Role::Master(_) => {
-                let live = self.peers.live(now, self.patience);
+        self.beat = now + self.rhythm.beat;
+        let reigns = self.knowledge.term.map_or(0, |term| self.owner(term));
+        match &mut self.role {
+            Role::Master(master) => {
+                let live = self.peers.live(now, self.rhythm.patience);
+                let is_news = master.live != live;
+                master.live = live;
+                let message = if is_news { Message::Reign { live: &master.live } } else { Message::Alive { ping: false } };
                 for to in self.peers.others() {
-                    self.peers.send(to, self.knowledge, &Message::Reign { live: &live }, out);
+                    self.peers.send(to, self.knowledge, &message, out);
                 }
             }
             Role::Follower(follower) => {
-                let to = self.knowledge.term.map_or(0, |term| self.owner(term));
-                let doubtful = now - follower.heard > Span::from_nanos(self.patience.as_nanos() / 2);
-                if doubtful {
-                    // A lost packet must not look like a lost master.
-                    self.beat = now + Span::from_nanos(self.beat_every.as_nanos() / 2);
-                }
-                if to != self.peers.me() {
+                let doubts_from = follower.heard + Span::from_nanos(self.rhythm.patience.as_nanos() / 2);
+                let doubtful = doubts_from < now;
+                self.beat = self.beat.min(doubts_from.max(now + self.rhythm.doubt));
+                if reigns != self.peers.me() {
                     let ping = doubtful || self.knowledge.term.is_none();
-                    self.peers.send(to, self.knowledge, &Message::Alive { ping }, out);
+                    self.peers.send(reigns, self.knowledge, &Message::Alive { ping }, out);
                 }
             }
         }
@@ -338,7 +346,7 @@ impl Rounds {
 
     fn greet(&mut self, now: MonotonicInstant, to: usize, out: &mut Outbox) {
         if self.is_master() {
-            let live = self.peers.live(now, self.patience);
+            let live = self.peers.live(now, self.rhythm.patience);
             self.peers.send(to, self.knowledge, &Message::Reign { live: &live }, out);
         } else {
             self.peers.send(to, self.knowledge, &Message::Alive { ping: false }, out);
@@ -354,7 +362,7 @@ impl Rounds {
                 None
             }
             Role::Follower(follower) => {
-                let heard = now - follower.heard <= self.patience;
+                let heard = now - follower.heard <= self.rhythm.patience;
                 let in_first = self.knowledge.term.is_some_and(|term| self.knowledge.round == first_round(term));
                 let last = if in_first { follower.ended } else { self.knowledge.round };
                 (heard && self.knowledge.term.is_some()).then(|| last.saturating_add(1))
@@ -373,7 +381,7 @@ impl Rounds {
     /// Says that this node goes: a master to all, a follower to its master.
     pub(super) fn leave(&mut self, now: MonotonicInstant, out: &mut Outbox) {
         let master = self.knowledge.term.map(|term| self.owner(term));
-        let live: Vec<usize> = self.peers.live_others(now, self.patience).collect();
+        let live: Vec<usize> = self.peers.live_others(now, self.rhythm.patience).collect();
         let hears_all = self.is_master();
         for to in live.into_iter().filter(|to| hears_all || Some(*to) == master) {
             self.peers.send(to, self.knowledge, &Message::Leave, out);
@@ -398,9 +406,6 @@ const ROUND_BITS: u32 = 24;
 fn first_round(term: Term) -> u64 {
     u64::from(term.0) << ROUND_BITS
 }
-
-/// A master of a thousand nodes is heard every two seconds: its part of the budget does not grow with them.
-const BEAT_PER_NODE_NS: i64 = 2_000_000;
 
 const NEVER: MonotonicInstant = MonotonicInstant::from_nanos_since_epoch(i64::MAX);
 

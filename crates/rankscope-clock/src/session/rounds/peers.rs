@@ -93,7 +93,7 @@ impl Peers {
 
     /// The same and this one, a bit each.
     pub(super) fn live(&self, now: MonotonicInstant, patience: Span) -> Vec<u8> {
-        let mut bits = vec![0; self.nodes.len().div_ceil(8).min(LIVE_MAX)];
+        let mut bits = vec![0; Message::live_len(self.nodes.len())];
         for index in self.live_others(now, patience).chain([self.me]).filter(|index| *index < 8 * LIVE_MAX) {
             bits[index / 8] |= 1 << (index % 8);
         }

@@ -68,9 +68,11 @@ pub(super) struct Assembly {
 pub(super) enum Step {
     /// It came for a round that is no longer of interest.
     Old,
-    /// More are missing, or it came twice. Holds those that have come.
+    /// It was new, and others follow it at once: one receipt does for all.
+    Awaits,
+    /// The last one came and others are missing, or it came twice. Holds those that have come.
     Got(u64),
-    /// It was the last. Holds those that have come, and the window if the bytes are one.
+    /// It was the last that was missing. Holds those that have come, and the window if the bytes are one.
     Whole(u64, Option<NodeWindow>),
 }
 
@@ -85,10 +87,11 @@ impl Assembly {
         if self.done {
             return Step::Got(all(parts.into()));
         }
+        let is_new = self.parts[usize::from(part)].is_none();
         self.parts[usize::from(part)].get_or_insert_with(|| bytes.into());
         let got = self.parts.iter().enumerate().fold(0, |got, (i, part)| got | u64::from(part.is_some()) << i);
         if got != all(parts.into()) {
-            return Step::Got(got);
+            return if is_new && part + 1 < parts { Step::Awaits } else { Step::Got(got) };
         }
         let whole: Vec<u8> = self.parts.drain(..).flatten().flat_map(Vec::from).collect();
         self.done = true;
@@ -104,6 +107,9 @@ impl Assembly {
 fn all(parts: usize) -> u64 {
     u64::MAX.checked_shr((PARTS_MAX - parts.min(PARTS_MAX)) as u32).unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests;
 
 /// Ten attempts fit the time that a default round is gathered in: enough where a third of them is lost.
 pub(super) const RESEND_LONGEST: Span = Span::from_nanos(200_000_000);

@@ -84,6 +84,6 @@ fn no_more_is_asked_of_an_edge_than_half_of_what_it_sends() {
     };
     assert_eq!(asked(|_| {}), (10, 12));
     // A train of three packets by seven edges, eleven times in four seconds.
-    assert_eq!(asked(|settings| (settings.train, settings.budget_bits_per_s) = (1, 69_000)), (5, 5));
+    assert_eq!(asked(|settings| (settings.train, settings.budget_bits_per_s) = (1, 59_000)), (5, 5));
     assert_eq!(asked(|settings| settings.budget_bits_per_s = 1), (4, 4));
 }

@@ -22,7 +22,7 @@ proptest! {
         let messages = [
             Message::Reign { live: &bytes },
             Message::Alive { ping: round % 2 == 0 },
-            Message::RoundEnd { round },
+            Message::RoundEnd { round, live: &bytes },
             Message::RoundAck { round },
             Message::Part { round, part: part % parts, parts, bytes: &bytes },
             Message::PartAck { round, got },
