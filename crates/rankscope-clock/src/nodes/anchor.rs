@@ -1,8 +1,9 @@
 //! Whose clock a round is measured against, and where that clock stands.
 //!
-//! Usually it is the reference itself, at the middle of its window. In a round without it, the lowest node that was placed
-//! before stands in: its last line is drawn on, with the [best skew](super::skews) that is known of it, and its bound grows by
-//! all that the line leaves open. Where the round before placed nobody, the lowest node of an earlier one does.
+//! Usually it is the reference itself, at the middle of its window. In a round without it, a node that was placed before stands in: its last
+//! line is drawn on, with the [best skew](super::skews) that is known of it, and its bound grows by all that the line leaves open. It is the
+//! lowest of those of which about as much is known as of any: a node may have been placed last by a moment's packets, and whoever leads now
+//! may have been told of itself alone what an earlier leader knew.
 
 use rankscope_time::Span;
 
@@ -24,14 +25,21 @@ pub(super) fn anchor(
     if is_heard(options.reference) {
         return Some(reference(options.reference, middle(windows, tracks, options.reference)?));
     }
-    let lowest = |placed: &[NodeEstimate]| {
-        placed.iter().filter(|placed| is_heard(placed.node)).min_by_key(|placed| placed.node).copied()
+    let (before, change) = (before?, options.skew_change_ppb_per_s);
+    let placed = before.nodes.iter().chain(&before.earlier).filter(|placed| is_heard(placed.node));
+    let mut placed: Vec<NodeEstimate> = placed.map(|placed| skews::with_known(*placed, before, change)).collect();
+    placed.sort_unstable_by_key(|placed| placed.node);
+    let lowest = placed.first()?;
+    // About the next round of a reference that stays away: what is known of its rate will count, too.
+    let ahead = middle(windows, tracks, lowest.node)? - lowest.at;
+    let then = lowest.at - lowest.offset + ahead + ahead;
+    let open_ns = |placed: &NodeEstimate| {
+        let bound = drawn_on(placed, then + placed.offset, change).bound;
+        (bound.hi - bound.lo).as_nanos()
     };
-    let before = before?;
-    let stand_in = lowest(&before.nodes).or_else(|| lowest(&before.earlier))?;
-    let stand_in = skews::with_known(stand_in, before, options.skew_change_ppb_per_s);
-    let at = middle(windows, tracks, stand_in.node)?;
-    Some(drawn_on(&stand_in, at, options.skew_change_ppb_per_s))
+    let enough_ns = placed.iter().map(open_ns).min()?.saturating_mul(9) / 8;
+    let stand_in = placed.iter().find(|placed| open_ns(placed) <= enough_ns)?;
+    Some(drawn_on(stand_in, middle(windows, tracks, stand_in.node)?, change))
 }
 
 /// The middle of the window of `node` on its clock; where its window never came, the middle of that of an edge to it.

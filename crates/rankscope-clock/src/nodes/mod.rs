@@ -47,8 +47,7 @@ use tree::Tree;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SolveOptions {
-    /// Whose clock is the reference. Where it took no part in the round, the lowest node that was placed in the round
-    /// before stands in, and where none was, the lowest that ever was.
+    /// Whose clock is the reference. Where it took no part in the round, one that was placed before stands in.
     pub reference: NodeId,
     /// Edges with fewer complete exchanges are left out (section 5.3 of the origin: 12).
     pub pairs_min: u32,

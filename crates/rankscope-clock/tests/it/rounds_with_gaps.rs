@@ -26,7 +26,7 @@ fn truth_within_bound(job: &Job, estimate: &NodeEstimate) -> Span {
 }
 
 #[test]
-fn without_the_reference_the_lowest_node_stands_in() {
+fn without_the_reference_another_node_stands_in() {
     let job = job();
     let before = solve(&job.round(0), None, &options());
     let mut windows = job.round(1);
@@ -95,6 +95,33 @@ fn a_round_that_knows_little_of_skews_takes_nothing_away() {
             let open_ns = 4_000 * round as i64 + 2 * 100 * (4 * round as i64).pow(2);
             assert!(estimate.bound.hi - estimate.bound.lo < Span::from_nanos(open_ns + 5_000), "round {round}: {estimate:?}");
             assert!((estimate.offset - truth).abs() < Span::from_nanos(400 * round as i64), "round {round}: {estimate:?}");
+        }
+    }
+}
+
+/// The lowest node was heard for a moment when the reference died, and whoever leads now was told of no skew but its own.
+#[test]
+fn who_is_known_best_stands_in() {
+    let job = job();
+    let is_of_reference = |edge: Edge| [edge.src, edge.dst].contains(&NodeId(0));
+    let mut known = solve(&job.round(0), None, &options());
+    known.skews.clear();
+    for estimate in known.nodes.iter_mut().filter(|estimate| estimate.node != NodeId(5)) {
+        estimate.skew_bound_ppb = (estimate.skew_ppb - 500_000.0, estimate.skew_ppb + 500_000.0);
+    }
+    // It need not have been placed in the last round.
+    let best = known.nodes.remove(5);
+    known.earlier = vec![best];
+    for round in 1..6 {
+        let mut windows = job.round(round);
+        windows.iter_mut().for_each(|window| window.edges.retain(|record| !is_of_reference(record.edge)));
+        known = solve(&windows, Some(&known), &options());
+        assert_eq!(known.nodes.len(), 7);
+        for estimate in &known.nodes {
+            truth_within_bound(&job, estimate);
+            // By the others' skews it would be four milliseconds after the first round.
+            let width = estimate.bound.hi - estimate.bound.lo;
+            assert!(width < Span::from_nanos(40_000 * round as i64), "round {round}: {estimate:?}");
         }
     }
 }
