@@ -25,6 +25,8 @@ pub struct Session {
     listeners: Vec<Listener>,
     rounds: Rounds,
     window: OpenWindow,
+    /// When it asked to be woken.
+    asked: MonotonicInstant,
     stopping: Option<Stopping>,
     stopped: bool,
 }
@@ -65,6 +67,7 @@ impl Session {
             listeners: listeners.collect(),
             rounds: Rounds::new(&settings, now),
             window: OpenWindow { id: 0, opened: now.monotonic, answered: None },
+            asked: now.monotonic,
             stopping: None,
             stopped: false,
             settings,
@@ -75,6 +78,10 @@ impl Session {
     pub fn handle(&mut self, now: Now, input: Input) {
         if self.stopped {
             return;
+        }
+        let overslept = now.monotonic - self.asked;
+        if overslept > Span::from_nanos(self.settings.window.as_nanos() / 8) {
+            self.rounds.excuse(overslept);
         }
         match input {
             Input::Packet { socket, over, received, bytes } => {
@@ -95,7 +102,10 @@ impl Session {
         match self.out.queue.pop_front() {
             Some(output) => output,
             None if self.stopped => Output::Stopped,
-            None => Output::Wake(self.due()),
+            None => {
+                self.asked = self.due();
+                Output::Wake(self.asked)
+            }
         }
     }
 

@@ -252,3 +252,27 @@ fn among_many_nodes_a_dead_master_is_missed_in_time_and_a_living_one_in_rain_is_
         assert_eq!(network.masters().len(), 1, "seed {seed}");
     }
 }
+
+#[test]
+fn a_node_that_was_stopped_does_not_take_over_when_it_goes_on() {
+    for seed in 0..6 {
+        let mut network = Network::started(4, &complete(4), 40 + seed, quiet);
+        network.run_for(3 * WINDOW + seed as i64 * 700 * MS);
+        let stopped = 1 + seed as usize % 3;
+        network.pause(stopped);
+        network.run_for(3 * WINDOW + seed as i64 * 300 * MS);
+        network.resume(stopped);
+        network.run_for(2 * WINDOW);
+        assert_eq!(network.masters(), [0], "seed {seed}");
+        assert_eq!(network.session(stopped).counters().elections, 0, "seed {seed}: its master lived all the time");
+        assert!(told(&network, stopped).len() >= 4, "seed {seed}: {:?}", told(&network, stopped));
+        // Where it is dead, that is found out.
+        network.pause(stopped);
+        network.run_for(SECOND);
+        network.kill(0);
+        network.run_for(2 * WINDOW);
+        network.resume(stopped);
+        network.run_for(2 * WINDOW);
+        assert_eq!(network.masters().len(), 1, "seed {seed}");
+    }
+}

@@ -105,6 +105,15 @@ impl Rounds {
         role.map_or(self.beat, |role| role.min(self.beat))
     }
 
+    /// Takes back so much silence: this node did not run, and what was said meanwhile may be lost. Or one that was stopped would take its
+    /// living master for dead before it has read the first word of it.
+    pub(super) fn excuse(&mut self, away: Span) {
+        self.peers.excuse(away);
+        if let Role::Follower(follower) = &mut self.role {
+            follower.heard = follower.heard + away;
+        }
+    }
+
     /// Does what is due; a round that ends is returned, and the window must be closed under it.
     pub(super) fn tick(
         &mut self,

@@ -79,6 +79,13 @@ impl Peers {
         self.peers.entry(index).or_default().heard = Some(now);
     }
 
+    /// Takes so much silence of everybody back.
+    pub(super) fn excuse(&mut self, away: Span) {
+        for heard in self.peers.values_mut().filter_map(|peer| peer.heard.as_mut()) {
+            *heard = *heard + away;
+        }
+    }
+
     pub(super) fn forget(&mut self, index: usize) {
         if let Some(peer) = self.peers.get_mut(&index) {
             peer.heard = None;

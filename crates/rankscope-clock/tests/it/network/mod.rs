@@ -23,6 +23,9 @@ pub(crate) const SECOND: i64 = 1_000_000_000;
 /// When the simulation begins, in true time.
 const EPOCH_NS: i64 = 1_790_000_000_000_000_000;
 
+/// Packets that a socket holds.
+const HELD_MAX: usize = 256;
+
 /// What links do to packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Weather {
@@ -54,9 +57,16 @@ pub(crate) struct Host {
     pub(crate) clocks: Vec<(i64, u64, NodeEstimate)>,
     pub(crate) solved: Vec<(i64, u64, Solution)>,
     pub(crate) stopped_at: Option<i64>,
+    /// While its process is stopped, what the kernel holds for it.
+    held: Option<Vec<Held>>,
     /// Counts processes, so that events of a dead one do not reach the next.
     life: u32,
     wake: i64,
+}
+
+enum Held {
+    Packet { over: Transport, received: Stamp, bytes: Packet },
+    Departed { token: Token, stamp: Stamp },
 }
 
 enum Event {
@@ -153,6 +163,7 @@ impl Network {
                 clocks: Vec::new(),
                 solved: Vec::new(),
                 stopped_at: None,
+                held: None,
                 life: 0,
                 wake: i64::MAX,
             }
@@ -193,8 +204,29 @@ impl Network {
     pub(crate) fn kill(&mut self, node: usize) {
         let host = &mut self.hosts[node];
         host.session = None;
+        host.held = None;
         host.life += 1;
         host.wake = i64::MAX;
+    }
+
+    /// Stops the process of `node` in its tracks; the kernel goes on, and stamps what comes.
+    pub(crate) fn pause(&mut self, node: usize) {
+        let host = &mut self.hosts[node];
+        host.held = host.session.as_ref().map(|_| Vec::new());
+    }
+
+    /// Lets it go on.
+    pub(crate) fn resume(&mut self, node: usize) {
+        for held in self.hosts[node].held.take().into_iter().flatten() {
+            match held {
+                Held::Packet { over, received, bytes } => {
+                    self.handle(node, Input::Packet { socket: None, over, received: Some(received), bytes: &bytes });
+                }
+                Held::Departed { token, stamp } => self.handle(node, Input::Sent { token, stamp }),
+            }
+        }
+        self.hosts[node].wake = i64::MAX;
+        self.handle(node, Input::Tick);
     }
 
     pub(crate) fn stop(&mut self, node: usize) {
@@ -242,12 +274,18 @@ impl Network {
     fn happen(&mut self, event: Event) {
         match event {
             Event::Deliver { to, over, bytes } => {
-                let received = Some(self.stamp(to, self.now_ns, over));
-                self.handle(to, Input::Packet { socket: None, over, received, bytes: &bytes });
+                let received = self.stamp(to, self.now_ns, over);
+                match &mut self.hosts[to].held {
+                    Some(held) if held.len() < HELD_MAX => held.push(Held::Packet { over, received, bytes }),
+                    Some(_) => {}
+                    None => self.handle(to, Input::Packet { socket: None, over, received: Some(received), bytes: &bytes }),
+                }
             }
-            Event::Departed { node, life, token, stamp } if self.hosts[node].life == life => {
-                self.handle(node, Input::Sent { token, stamp });
-            }
+            Event::Departed { node, life, token, stamp } if self.hosts[node].life == life => match &mut self.hosts[node].held {
+                Some(held) => held.push(Held::Departed { token, stamp }),
+                None => self.handle(node, Input::Sent { token, stamp }),
+            },
+            Event::Wake { node, .. } if self.hosts[node].held.is_some() => {}
             Event::Wake { node, life } if self.hosts[node].life == life && self.hosts[node].wake <= self.now_ns => {
                 self.hosts[node].wake = i64::MAX;
                 self.handle(node, Input::Tick);
