@@ -29,6 +29,7 @@ pub use filter::ClockFilter;
 pub use joined::joined;
 pub use loops::LoopSurplus;
 pub use skews::KnownSkew;
+pub(crate) use skews::remembered;
 pub use smooth::{SmoothedEstimate, smooth, smoothed_estimates};
 pub use steps::NodeStep;
 pub use stretch::Stretch;

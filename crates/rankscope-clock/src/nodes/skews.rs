@@ -64,15 +64,21 @@ pub(super) fn known(before: Option<&Solution>, nodes: &[NodeEstimate], change_pp
     known.into_values().collect()
 }
 
+/// `estimate` as it is worth remembering: with what `before`, an earlier one of the same node, knew better of its skew.
+pub(crate) fn remembered(estimate: NodeEstimate, before: &NodeEstimate, change_ppb_per_s: u32) -> NodeEstimate {
+    with(estimate, &KnownSkew::of(before), change_ppb_per_s)
+}
+
 /// `placed`, which is about to be drawn on, with the best that `before` knows of its skew.
 pub(super) fn with_known(placed: NodeEstimate, before: &Solution, change_ppb_per_s: u32) -> NodeEstimate {
-    let own = KnownSkew::of(&placed);
     let known = before.skews.iter().find(|known| known.node == placed.node);
-    match known.filter(|known| known.is_better(&own, change_ppb_per_s)) {
-        Some(known) => {
-            let then = known.opened(placed.at, change_ppb_per_s);
-            NodeEstimate { skew_ppb: then.skew_ppb, skew_bound_ppb: then.bound_ppb, ..placed }
-        }
-        None => placed,
+    known.map_or(placed, |known| with(placed, known, change_ppb_per_s))
+}
+
+fn with(placed: NodeEstimate, known: &KnownSkew, change_ppb_per_s: u32) -> NodeEstimate {
+    if !known.is_better(&KnownSkew::of(&placed), change_ppb_per_s) {
+        return placed;
     }
+    let then = known.opened(placed.at, change_ppb_per_s);
+    NodeEstimate { skew_ppb: then.skew_ppb, skew_bound_ppb: then.bound_ppb, ..placed }
 }

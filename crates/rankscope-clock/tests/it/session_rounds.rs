@@ -276,3 +276,29 @@ fn a_node_that_was_stopped_does_not_take_over_when_it_goes_on() {
         assert_eq!(network.masters().len(), 1, "seed {seed}");
     }
 }
+
+/// A new master was told of itself alone; what its followers were told is worth as much.
+#[test]
+fn a_new_master_knows_what_all_nodes_were_told() {
+    fn knows(windows: &[NodeWindow], before: Option<&Solution>, options: &SolveOptions) -> Solution {
+        if windows.iter().any(|window| window.node == options.reference) {
+            return crate::network::estimate::solve(windows, before, options);
+        }
+        let known = before.into_iter().flat_map(|before| before.nodes.iter().chain(&before.earlier));
+        Solution { earlier: known.copied().collect(), ..Solution::default() }
+    }
+    let mut network = Network::started(4, &complete(4), 5, |settings| {
+        quiet(settings);
+        settings.solve = knows;
+    });
+    network.run_for(3 * WINDOW + SECOND);
+    network.kill(0);
+    network.run_for(4 * WINDOW);
+    assert_eq!(network.masters(), [1]);
+    for (_, round, solution) in &network.hosts[1].solved {
+        let known: BTreeSet<NodeId> = solution.earlier.iter().map(|known| known.node).collect();
+        assert_eq!(known, BTreeSet::from([1, 2, 3].map(NodeId)), "round {round:#x}");
+        assert_eq!(solution.earlier.len(), 3, "round {round:#x}: each once, however often it is told");
+    }
+    assert!(network.hosts[1].solved.len() >= 2);
+}

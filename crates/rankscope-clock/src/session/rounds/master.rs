@@ -9,7 +9,7 @@ use rankscope_time::Span;
 
 use super::message::{Knowledge, Message};
 use super::peers::Peers;
-use super::report::{Assembly, RESEND_LONGEST, Step};
+use super::report::{Assembly, RESEND_LONGEST, Reported, Step};
 use crate::nodes::{NodeEstimate, Solution};
 use crate::session::Output;
 use crate::session::backoff::Backoff;
@@ -31,6 +31,8 @@ pub(super) struct Master {
     assemblies: Vec<Assembly>,
     /// Windows of the round in progress, from nodes that left before its end.
     early: BTreeMap<NodeId, NodeWindow>,
+    /// Where clocks stood as masters before told their nodes, since the last round was solved.
+    told: BTreeMap<NodeId, NodeEstimate>,
     before: Option<Solution>,
 }
 
@@ -58,7 +60,16 @@ impl Master {
         let before = own.map(|own| Solution { nodes: vec![own], ..Solution::default() });
         let mut assemblies = Vec::new();
         assemblies.resize_with(participants, Assembly::default);
-        Self { due, live: Vec::new(), gather: None, results: None, assemblies, early: BTreeMap::new(), before }
+        Self {
+            due,
+            live: Vec::new(),
+            gather: None,
+            results: None,
+            assemblies,
+            early: BTreeMap::new(),
+            told: BTreeMap::new(),
+            before,
+        }
     }
 
     pub(super) fn next_due(&self) -> MonotonicInstant {
@@ -95,6 +106,7 @@ impl Master {
         self.results = None;
     }
 
+    /// Does what is due; where that is to solve a round, where this node's own clock stands is returned.
     pub(super) fn tick(
         &mut self,
         now: MonotonicInstant,
@@ -102,10 +114,11 @@ impl Master {
         peers: &mut Peers,
         settings: &SessionSettings,
         out: &mut Outbox,
-    ) {
+    ) -> Option<(u64, NodeEstimate)> {
+        let mut own = None;
         if let Some(gather) = self.gather.take_if(|gather| gather.waiting.is_empty() || gather.until <= now) {
             out.counters.rounds_incomplete += u64::from(!gather.waiting.is_empty());
-            self.solve(gather, now, peers, settings, out);
+            own = self.solve(gather, now, peers, settings, out);
         }
         if let Some(gather) = &mut self.gather
             && gather.resend.take(now)
@@ -122,6 +135,7 @@ impl Master {
                 peers.send(*to, knowledge, &Message::Result { round: results.round, estimate: *estimate }, out);
             }
         }
+        own
     }
 
     /// Takes this node's own window.
@@ -173,16 +187,17 @@ impl Master {
             Step::Awaits => return Ok(()),
             Step::Old => (u64::MAX, Ok(())),
             Step::Got(got) => (got, Ok(())),
-            Step::Whole(got, window) => {
-                let window = window.filter(|window| is_of(window, peers.node(from)));
-                (got, window.map(|window| self.take_report(from, window)).ok_or(Reject::Body))
+            Step::Whole(got, report) => {
+                let report = report.filter(|report| is_of(report, peers.node(from)));
+                (got, report.map(|report| self.take_report(from, report)).ok_or(Reject::Body))
             }
         };
         peers.send(from, knowledge, &Message::PartAck { round, got }, out);
         outcome
     }
 
-    fn take_report(&mut self, from: usize, window: NodeWindow) {
+    fn take_report(&mut self, from: usize, Reported { window, told }: Reported) {
+        self.told.extend(told.map(|told| (told.node, told)));
         match &mut self.gather {
             Some(gather) if window.round == Some(gather.round) => {
                 gather.waiting.remove(&from);
@@ -194,19 +209,34 @@ impl Master {
         }
     }
 
-    fn solve(&mut self, gather: Gather, now: MonotonicInstant, peers: &Peers, settings: &SessionSettings, out: &mut Outbox) {
+    fn solve(
+        &mut self,
+        gather: Gather,
+        now: MonotonicInstant,
+        peers: &Peers,
+        settings: &SessionSettings,
+        out: &mut Outbox,
+    ) -> Option<(u64, NodeEstimate)> {
         let Gather { round, windows, .. } = gather;
         let windows: Vec<NodeWindow> = windows.into_values().collect();
+        let told = std::mem::take(&mut self.told);
+        if !told.is_empty() {
+            let earlier = &mut self.before.get_or_insert_default().earlier;
+            earlier.retain(|known| told.get(&known.node) != Some(known));
+            earlier.extend(told.into_values());
+        }
         let solution = (settings.solve)(&windows, self.before.as_ref(), &settings.solve_options);
         out.counters.rounds_solved += 1;
-        if let Some(estimate) = solution.nodes.iter().find(|estimate| estimate.node == settings.node) {
-            out.tell(round, *estimate);
+        let own = solution.nodes.iter().find(|estimate| estimate.node == settings.node).map(|estimate| (round, *estimate));
+        if let Some((round, estimate)) = own {
+            out.tell(round, estimate);
         }
         let others = solution.nodes.iter().filter(|estimate| estimate.node != settings.node);
         let waiting = others.filter_map(|estimate| Some((peers.index(estimate.node)?, *estimate))).collect();
         self.results = Some(Results { round, waiting, resend: Backoff::new(now, RESULT_LONGEST) });
         out.push(Output::Solved { round, solution: solution.clone() });
         self.before = Some(solution);
+        own
     }
 
     pub(super) fn held_bytes(&self) -> usize {
@@ -216,9 +246,10 @@ impl Master {
     }
 }
 
-/// A node reports its own edges and nobody else's.
-fn is_of(window: &NodeWindow, node: NodeId) -> bool {
-    window.node == node && window.edges.iter().all(|record| record.edge.src == node)
+/// A node reports its own edges and its own clock, and nobody else's.
+fn is_of(Reported { window, told }: &Reported, node: NodeId) -> bool {
+    let is_own = window.node == node && window.edges.iter().all(|record| record.edge.src == node);
+    is_own && told.is_none_or(|told| told.node == node)
 }
 
 /// A result is sent again until it is acknowledged or the next one is there; a node that has died must not cost much.

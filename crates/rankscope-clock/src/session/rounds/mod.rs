@@ -20,7 +20,7 @@ use super::Now;
 use super::outbox::Outbox;
 use super::settings::SessionSettings;
 use super::wire::{Header, Reject};
-use crate::nodes::NodeEstimate;
+use crate::nodes::{NodeEstimate, remembered};
 use crate::{MonotonicInstant, NodeId, NodeWindow};
 use master::Master;
 use message::{Knowledge, Message, Term};
@@ -58,8 +58,9 @@ pub(super) struct Rounds {
     beat: MonotonicInstant,
     rhythm: Rhythm,
     window: Span,
-    /// The last round whose result was handed out.
+    /// The last round whose result was handed out, with the best that any said of the skew.
     told: Option<(u64, NodeEstimate)>,
+    skew_change_ppb_per_s: u32,
     stopping: bool,
 }
 
@@ -76,6 +77,7 @@ impl Rounds {
             rhythm,
             window: settings.window,
             told: None,
+            skew_change_ppb_per_s: settings.solve_options.skew_change_ppb_per_s,
             stopping: false,
         }
     }
@@ -139,7 +141,8 @@ impl Rounds {
                 if ends {
                     self.end_round(now, out);
                 } else {
-                    master.tick(now, self.knowledge, &mut self.peers, settings, out);
+                    let own = master.tick(now, self.knowledge, &mut self.peers, settings, out);
+                    self.remember(own);
                 }
                 ends.then_some(self.knowledge.round)
             }
@@ -158,10 +161,13 @@ impl Rounds {
         match &mut self.role {
             Role::Master(master) => {
                 master.take_own(window.clone());
-                master.tick(now, self.knowledge, &mut self.peers, settings, out);
+                let own = master.tick(now, self.knowledge, &mut self.peers, settings, out);
+                self.remember(own);
             }
             Role::Follower(follower) => {
-                follower.report = Some(Report::new(window, round, now, out));
+                let earlier = self.told.filter(|(round, _)| Some(term_of(*round)) != self.knowledge.term);
+                let told = earlier.as_ref().map(|(_, estimate)| estimate);
+                follower.report = Some(Report::new(window, told, round, now, out));
                 self.beat = now + self.rhythm.beat;
                 if !self.stopping {
                     // The last window is early: its round has not ended, and its master must not think it has.
@@ -204,7 +210,7 @@ impl Rounds {
                 follower.live = Some(LiveSet::new(live, self.peers.me()));
             }
             (Role::Follower(follower), Message::RoundEnd { round, live }) if reigns => {
-                if Some(Term((round >> ROUND_BITS) as u32)) != self.knowledge.term {
+                if Some(term_of(round)) != self.knowledge.term {
                     return Err(Reject::Body);
                 }
                 follower.live = Some(LiveSet::new(live, self.peers.me()));
@@ -222,7 +228,7 @@ impl Rounds {
                 }
                 self.peers.send(from, self.knowledge, &Message::ResultAck { round }, out);
                 if self.told.is_none_or(|(told, _)| told < round) {
-                    self.told = Some((round, estimate));
+                    self.remember(Some((round, estimate)));
                     out.tell(round, estimate);
                 }
             }
@@ -263,6 +269,12 @@ impl Rounds {
                 _ => {}
             }
         }
+    }
+
+    fn remember(&mut self, own: Option<(u64, NodeEstimate)>) {
+        let Some((round, estimate)) = own else { return };
+        let known = self.told.map_or(estimate, |(_, before)| remembered(estimate, &before, self.skew_change_ppb_per_s));
+        self.told = Some((round, known));
     }
 
     fn forget(&mut self, now: MonotonicInstant, from: usize) {
@@ -411,6 +423,10 @@ impl Rounds {
 
 /// Rounds of a term, in bits: 16 million, two years of default windows. With the term above them a number still fits a float.
 const ROUND_BITS: u32 = 24;
+
+fn term_of(round: u64) -> Term {
+    Term((round >> ROUND_BITS) as u32)
+}
 
 fn first_round(term: Term) -> u64 {
     u64::from(term.0) << ROUND_BITS

@@ -1,10 +1,14 @@
 //! A window on its way to the master: cut into parts, each sent until its receipt comes.
+//!
+//! To a master that took over it says as well where this node's clock stood as the master before told it. Each was told of itself alone, and
+//! should the reference be gone, what all know together is what later rounds hang on.
 
 use rankscope_time::Span;
 
-use super::codec::{read_window, write_window};
+use super::codec::{Reader, read_estimate, read_window, write_estimate, write_window};
 use super::message::{Knowledge, Message, PART_LEN, PARTS_MAX};
 use super::peers::Peers;
+use crate::nodes::NodeEstimate;
 use crate::session::backoff::Backoff;
 use crate::session::outbox::Outbox;
 use crate::{MonotonicInstant, NodeWindow};
@@ -20,8 +24,17 @@ pub(super) struct Report {
 
 impl Report {
     /// The report of `window`, which belongs to `round`; edges that do not fit are left out and counted.
-    pub(super) fn new(window: &NodeWindow, round: u64, now: MonotonicInstant, out: &mut Outbox) -> Self {
-        let mut bytes = Vec::new();
+    pub(super) fn new(
+        window: &NodeWindow,
+        told: Option<&NodeEstimate>,
+        round: u64,
+        now: MonotonicInstant,
+        out: &mut Outbox,
+    ) -> Self {
+        let mut bytes = vec![told.is_some().into()];
+        if let Some(estimate) = told {
+            write_estimate(&mut bytes, estimate);
+        }
         out.counters.edges_unreported += write_window(&mut bytes, window, PARTS_MAX * PART_LEN) as u64;
         Self { round, bytes, got: 0, resend: Backoff::new(now, RESEND_LONGEST) }
     }
@@ -56,6 +69,26 @@ impl Report {
     }
 }
 
+/// What a worker reported.
+#[derive(Debug, PartialEq)]
+pub(super) struct Reported {
+    pub(super) window: NodeWindow,
+    /// Where its clock stood, as a master before told it.
+    pub(super) told: Option<NodeEstimate>,
+}
+
+impl Reported {
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let mut reader = Reader(bytes);
+        let told = match reader.u8()? {
+            0 => None,
+            1 => Some(read_estimate(&mut reader)?),
+            _ => return None,
+        };
+        Some(Self { window: read_window(reader.0)?, told })
+    }
+}
+
 /// The master's side, for one worker.
 #[derive(Debug, Default)]
 pub(super) struct Assembly {
@@ -72,8 +105,8 @@ pub(super) enum Step {
     Awaits,
     /// The last one came and others are missing, or it came twice. Holds those that have come.
     Got(u64),
-    /// It was the last that was missing. Holds those that have come, and the window if the bytes are one.
-    Whole(u64, Option<NodeWindow>),
+    /// It was the last that was missing. Holds those that have come, and the report if the bytes are one.
+    Whole(u64, Option<Reported>),
 }
 
 impl Assembly {
@@ -95,7 +128,7 @@ impl Assembly {
         }
         let whole: Vec<u8> = self.parts.drain(..).flatten().flat_map(Vec::from).collect();
         self.done = true;
-        Step::Whole(got, read_window(&whole).filter(|window| window.round == Some(round)))
+        Step::Whole(got, Reported::read(&whole).filter(|report| report.window.round == Some(round)))
     }
 
     pub(super) fn held_bytes(&self) -> usize {

@@ -59,7 +59,7 @@ fn bits(message: &Message) -> u64 {
 }
 
 /// An estimate to be measured in bytes.
-const NOWHERE: NodeEstimate = NodeEstimate {
+pub(super) const NOWHERE: NodeEstimate = NodeEstimate {
     node: NodeId(0),
     at: HostInstant::from_nanos_since_epoch(0),
     offset: Span::ZERO,

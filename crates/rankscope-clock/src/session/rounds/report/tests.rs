@@ -26,3 +26,20 @@ fn what_is_missing_is_asked_for_and_what_comes_again_is_acknowledged() {
     // The receipt was.
     assert_eq!(receipts(2, &[0, 1, 0, 1]), [None, Some(0b11), Some(0b11), Some(0b11)]);
 }
+
+#[test]
+fn a_report_carries_what_its_node_was_told_before() {
+    let told = crate::session::rounds::traffic::NOWHERE;
+    let window = NodeWindow { node: told.node, window_id: 3, round: Some(7), start: told.at, end: told.at, edges: Vec::new() };
+    let mut bytes = Vec::new();
+    write_window(&mut bytes, &window, PART_LEN);
+    let without = [&[0][..], &bytes].concat();
+    assert_eq!(Reported::read(&without), Some(Reported { window: window.clone(), told: None }));
+    let mut with = vec![1];
+    write_estimate(&mut with, &told);
+    with.extend(&bytes);
+    assert_eq!(Reported::read(&with), Some(Reported { window, told: Some(told) }));
+    for damaged in [&[][..], &[2], &bytes, &with[..with.len() - 1], &[&with[..], &[0]].concat()] {
+        assert_eq!(Reported::read(damaged), None);
+    }
+}
