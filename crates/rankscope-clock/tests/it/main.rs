@@ -12,6 +12,7 @@ mod nodes;
 mod ports;
 mod rounds_with_gaps;
 mod session_edges;
+mod session_faults;
 mod session_hours;
 mod session_intruders;
 mod session_rounds;

@@ -36,14 +36,14 @@ enum Kind {
 }
 
 /// A clock, and when it steps.
-struct Bent {
-    clock: SimClock,
-    steps_ns: Vec<i64>,
+pub(crate) struct Bent {
+    pub(crate) clock: SimClock,
+    pub(crate) steps_ns: Vec<i64>,
 }
 
 impl Bent {
     /// All true times at which the clock reads `local_ns`; where it skipped that reading, the time at which it did.
-    fn true_ns(&mut self, local_ns: i64) -> Vec<i64> {
+    pub(crate) fn true_ns(&mut self, local_ns: i64) -> Vec<i64> {
         let edges = [i64::MIN / 2].into_iter().chain(self.steps_ns.iter().copied()).chain([i64::MAX / 2]);
         let mut edges: Vec<i64> = edges.collect();
         edges.sort_unstable();
@@ -201,13 +201,13 @@ fn nearest_step(bent: &mut [Bent], at_ns: i64) -> String {
 }
 
 /// What `node` shows beyond `other` when it shows `at`: several values where it shows that more than once.
-fn differences(bent: &mut [Bent], other: usize, node: usize, at: HostInstant) -> Vec<Span> {
+pub(crate) fn differences(bent: &mut [Bent], other: usize, node: usize, at: HostInstant) -> Vec<Span> {
     let all = bent[node].true_ns(at.nanos_since_epoch());
     all.into_iter().map(|ns| Span::from_nanos(at.nanos_since_epoch() - bent[other].clock.local_ns(ns))).collect()
 }
 
 /// Up to the nanoseconds that stamps and readings are rounded to.
-fn contains(bound: Interval, truth: Span) -> bool {
+pub(crate) fn contains(bound: Interval, truth: Span) -> bool {
     let grain = Span::from_nanos(3);
     bound.lo - grain <= truth && truth <= bound.hi + grain
 }

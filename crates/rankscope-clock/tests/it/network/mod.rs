@@ -21,7 +21,7 @@ pub(crate) const MS: i64 = 1_000_000;
 pub(crate) const SECOND: i64 = 1_000_000_000;
 
 /// When the simulation begins, in true time.
-const EPOCH_NS: i64 = 1_790_000_000_000_000_000;
+pub(crate) const EPOCH_NS: i64 = 1_790_000_000_000_000_000;
 
 /// Packets that a socket holds.
 const HELD_MAX: usize = 256;
@@ -227,6 +227,12 @@ impl Network {
         }
         self.hosts[node].wake = i64::MAX;
         self.handle(node, Input::Tick);
+    }
+
+    /// Sets the clock of `node`, now.
+    pub(crate) fn set_clock(&mut self, node: usize, by: Span) {
+        let host = &mut self.hosts[node];
+        host.clock = host.clock.clone().with_step(EPOCH_NS + self.now_ns, by);
     }
 
     pub(crate) fn stop(&mut self, node: usize) {
