@@ -51,6 +51,8 @@ struct Outcome {
     end_to_end_events_per_s: f64,
     /// Of `end_to_end`.
     peak_mb: f64,
+    /// The same in memory that does not hold all of them, so that each is read twice.
+    in_little_memory: Cost,
     /// Two of the ranks into one JSON file, by each program.
     peers: BTreeMap<&'static str, Cost>,
 }
@@ -66,12 +68,14 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let out = folder.join("combined");
     std::fs::create_dir_all(&out).with_context(|| format!("failed to create {}", out.display()))?;
     eprintln!("combining {} ranks", ranks.len());
-    let end_to_end = median(runs, || combine(&binary, &ranks, &out.join("all.pftrace")))?;
+    let timeline = out.join("all.pftrace");
+    let end_to_end = median(runs, || combine(&binary, &ranks, &[], &timeline))?;
+    let in_little_memory = median(runs, || combine(&binary, &ranks, &LITTLE_MEMORY, &timeline))?;
     let events = count(&binary, &ranks, &out)?;
     let mut peers = BTreeMap::new();
     if args.peers {
         let two = &ranks[..2];
-        peers.insert("rankscope", median(runs, || combine(&binary, two, &out.join("two.json")))?);
+        peers.insert("rankscope", median(runs, || combine(&binary, two, &[], &out.join("two.json")))?);
         peers.extend(peers::measure(two, &out)?);
     }
     eprintln!("moving {} spans in memory", moving::SPANS);
@@ -84,6 +88,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         end_to_end,
         end_to_end_events_per_s: events as f64 / end_to_end.seconds,
         peak_mb: end_to_end.peak_mb,
+        in_little_memory,
         peers,
     };
     match args.format.as_str() {
@@ -100,9 +105,12 @@ fn median(runs: usize, mut run: impl FnMut() -> Result<Cost>) -> Result<Cost> {
     Ok(costs[costs.len() / 2])
 }
 
-fn combine(binary: &Path, ranks: &[PathBuf], to: &Path) -> Result<Cost> {
+/// Room for a few of the ranks.
+const LITTLE_MEMORY: [&str; 2] = ["--memory", "300MB"];
+
+fn combine(binary: &Path, ranks: &[PathBuf], options: &[&str], to: &Path) -> Result<Cost> {
     let mut command = Command::new(binary);
-    command.arg("combine").args(ranks).arg("-o").arg(to);
+    command.arg("combine").args(ranks).args(options).arg("-o").arg(to);
     succeed(&mut command, to)
 }
 
@@ -145,6 +153,8 @@ fn markdown(outcome: &Outcome) -> String {
         outcome.peak_mb,
         million(outcome.end_to_end_events_per_s),
     );
+    let Cost { seconds, cpu_seconds, peak_mb } = outcome.in_little_memory;
+    text.push_str(&format!("| the same with --memory 300MB | {seconds:.2} | {cpu_seconds:.2} | {peak_mb:.0} | |\n"));
     for (name, cost) in &outcome.peers {
         let Cost { seconds, cpu_seconds, peak_mb } = cost;
         text.push_str(&format!("| two ranks to one JSON, {name} | {seconds:.2} | {cpu_seconds:.2} | {peak_mb:.0} | |\n"));
