@@ -25,8 +25,8 @@ pub struct Session {
     listeners: Vec<Listener>,
     rounds: Rounds,
     window: OpenWindow,
-    /// When it asked to be woken.
-    asked: MonotonicInstant,
+    /// Until when it was awake, or had asked to sleep.
+    awake: MonotonicInstant,
     stopping: Option<Stopping>,
     stopped: bool,
 }
@@ -67,7 +67,7 @@ impl Session {
             listeners: listeners.collect(),
             rounds: Rounds::new(&settings, now),
             window: OpenWindow { id: 0, opened: now.monotonic, answered: None },
-            asked: now.monotonic,
+            awake: now.monotonic,
             stopping: None,
             stopped: false,
             settings,
@@ -79,7 +79,9 @@ impl Session {
         if self.stopped {
             return;
         }
-        let overslept = now.monotonic - self.asked;
+        // A driver that was stopped hands over all that came meanwhile before it asks for anything: it overslept once.
+        let overslept = now.monotonic - self.awake;
+        self.awake = self.awake.max(now.monotonic);
         if overslept > Span::from_nanos(self.settings.window.as_nanos() / 8) {
             self.rounds.excuse(overslept);
         }
@@ -103,8 +105,8 @@ impl Session {
             Some(output) => output,
             None if self.stopped => Output::Stopped,
             None => {
-                self.asked = self.due();
-                Output::Wake(self.asked)
+                self.awake = self.due();
+                Output::Wake(self.awake)
             }
         }
     }

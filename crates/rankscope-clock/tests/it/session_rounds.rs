@@ -277,6 +277,19 @@ fn a_node_that_was_stopped_does_not_take_over_when_it_goes_on() {
     }
 }
 
+#[test]
+fn a_node_that_was_stopped_overslept_once_however_much_came_meanwhile() {
+    let mut network = Network::started(2, &complete(2), 7, quiet);
+    network.run_for(3 * WINDOW);
+    network.pause(1);
+    network.run_for(SECOND);
+    network.kill(0);
+    network.run_for(3 * WINDOW);
+    network.resume(1);
+    network.run_for(2 * WINDOW);
+    assert_eq!(network.masters(), [1], "its master died meanwhile, and is not waited for once more for every packet of it");
+}
+
 /// A new master was told of itself alone; what its followers were told is worth as much.
 #[test]
 fn a_new_master_knows_what_all_nodes_were_told() {

@@ -215,14 +215,14 @@ impl Network {
         host.held = host.session.as_ref().map(|_| Vec::new());
     }
 
-    /// Lets it go on.
+    /// Lets it go on. As an agent does, it reads all that came before it asks what is to be done.
     pub(crate) fn resume(&mut self, node: usize) {
         for held in self.hosts[node].held.take().into_iter().flatten() {
             match held {
                 Held::Packet { over, received, bytes } => {
-                    self.handle(node, Input::Packet { socket: None, over, received: Some(received), bytes: &bytes });
+                    self.take(node, Input::Packet { socket: None, over, received: Some(received), bytes: &bytes });
                 }
-                Held::Departed { token, stamp } => self.handle(node, Input::Sent { token, stamp }),
+                Held::Departed { token, stamp } => self.take(node, Input::Sent { token, stamp }),
             }
         }
         self.hosts[node].wake = i64::MAX;
@@ -321,6 +321,11 @@ impl Network {
     }
 
     fn handle(&mut self, node: usize, input: Input) {
+        self.take(node, input);
+        self.drain(node);
+    }
+
+    fn take(&mut self, node: usize, input: Input) {
         let now = self.now(node);
         if let Some(session) = &mut self.hosts[node].session {
             let begun = self.busy.contains_key(&node).then(Instant::now);
@@ -328,7 +333,6 @@ impl Network {
             if let (Some(begun), Some(busy)) = (begun, self.busy.get_mut(&node)) {
                 *busy += begun.elapsed();
             }
-            self.drain(node);
         }
     }
 
