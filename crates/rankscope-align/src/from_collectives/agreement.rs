@@ -6,7 +6,7 @@
 use std::ops::RangeInclusive;
 
 use super::RankClocks;
-use super::meetings::{self, Meetings};
+use super::meetings::{self, Block, Meetings};
 use super::nth::{Room, nth};
 use super::ties::{gained_ns, median_in};
 
@@ -17,7 +17,7 @@ pub(crate) fn agreement_ns(clocks: &[RankClocks], meetings: &Meetings<'_>, at_ns
     let sample = Sample::of(meetings.len());
     let middles_ns = middles_ns(clocks, meetings, sample, at_ns);
     // One rank after the other: for all at once it would be as many numbers as there are stamps.
-    let (mut off, mut short, mut room): (Vec<i64>, Vec<i64>, Room) = Default::default();
+    let (mut off, mut short, mut rows, mut room): (Vec<i64>, Vec<i64>, Vec<usize>, Room) = Default::default();
     let mut stamps = meetings::Room::default();
     let (mut all, mut half) = (None, None);
     for (clock, blocks) in clocks.iter().zip(meetings.blocks_by_rank(clocks.len())) {
@@ -25,12 +25,13 @@ pub(crate) fn agreement_ns(clocks: &[RankClocks], meetings: &Meetings<'_>, at_ns
         short.clear();
         for (block, place) in blocks {
             let block = meetings.block(block as usize);
-            let ends =
-                block.at.iter().zip(block.column(place as usize, &mut stamps).left_ns).filter(|(at, _)| sample.has(**at));
+            let left_ns = block.column(place as usize, &mut stamps).left_ns;
+            rows.clear();
+            rows.extend(sample.rows(block));
             let first = off.len();
-            off.extend(ends.map(|(at, end)| corrected_ns(clock, *end, at_ns).saturating_sub(middles_ns[*at as usize])));
-            let own = block.at.iter().filter(|at| sample.has(**at));
-            keep_into(&mut short, &off[first..], own.map(|at| is_short[*at as usize]));
+            let own = rows.iter().map(|row| (block.at[*row] as usize, left_ns[*row]));
+            off.extend(own.map(|(at, end)| corrected_ns(clock, end, at_ns).saturating_sub(middles_ns[at])));
+            keep_into(&mut short, &off[first..], rows.iter().map(|row| is_short[block.at[*row] as usize]));
         }
         all = all.max(strays_ns(&off, &mut room));
         half = half.max(strays_ns(&short, &mut room));
@@ -57,6 +58,11 @@ impl Sample {
     /// Whether the meeting of this number is one of them. Multiples of the golden ratio lie evenly in the unit interval.
     fn has(self, at: u32) -> bool {
         u64::from(at.wrapping_mul(GOLDEN)) * self.each < 1 << 32
+    }
+
+    /// The rows of `block` that are of them.
+    fn rows(self, block: Block<'_>) -> impl Iterator<Item = usize> {
+        (0..block.at.len()).filter(move |row| self.has(block.at[*row]))
     }
 }
 
@@ -101,7 +107,7 @@ fn middles_ns(clocks: &[RankClocks], meetings: &Meetings<'_>, sample: Sample, at
     let mut rows: Vec<usize> = Vec::new();
     for block in meetings.blocks().flat_map(|block| block.in_runs(CORRECTED)) {
         rows.clear();
-        rows.extend((0..block.at.len()).filter(|row| sample.has(block.at[*row])));
+        rows.extend(sample.rows(block));
         corrected.clear();
         for (place, member) in block.members.iter().enumerate() {
             let (clock, left_ns) = (&clocks[member.rank()], block.column(place, &mut stamps).left_ns);
