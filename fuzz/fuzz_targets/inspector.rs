@@ -1,17 +1,11 @@
 //! Lines of NCCL's Inspector: any bytes give traces or an error, never a panic.
 #![no_main]
 
-use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
+use libfuzzer_sys::fuzz_target;
 use rankscope_formats::{ReadOptions, inspector};
-use rankscope_testkit::mutations::{Shape, mutated_in_place};
 
 fuzz_target!(|bytes: &[u8]| {
     drop(inspector::read_all(bytes, &ReadOptions::default()));
 });
 
-fuzz_mutator!(|room: &mut [u8], size: usize, max_size: usize, seed: u32| {
-    match seed % 2 {
-        0 => fuzzer_mutate(room, size, max_size),
-        _ => mutated_in_place(Shape::Json, &mut room[..max_size], size, seed),
-    }
-});
+rankscope_fuzz::changed_within!(Json);
