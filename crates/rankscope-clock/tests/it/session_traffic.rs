@@ -1,5 +1,5 @@
 //! What a master sends, counted bit by bit as it leaves, beside the budget that is said to hold it: with what rounds take, and with what is
-//! sent again where packets are lost.
+//! sent again where packets are lost. And what is sent to it, of which the reports of all others are most.
 
 #![expect(clippy::print_stdout, reason = "the figures")]
 
@@ -14,12 +14,14 @@ use crate::network::{Network, SECOND, Weather};
 
 const WINDOW: i64 = 4 * SECOND;
 
-/// Bits per second: what node 0 of `count` may send, what it is said to send for rounds, and what it sends in all and for rounds.
+/// Bits per second: what node 0 of `count` may send, what it is said to send for rounds, what it sends in all and for rounds, and what is
+/// sent to it.
 struct Traffic {
     budget: f64,
     said: f64,
     sent: f64,
     control: f64,
+    to_it: f64,
 }
 
 fn traffic(count: u32, loss: f64) -> Traffic {
@@ -31,15 +33,16 @@ fn traffic(count: u32, loss: f64) -> Traffic {
     });
     network.keep_windows = false;
     network.weather = Weather { probe_loss: loss, control_loss: loss, ..Weather::default() };
-    let (all, control) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
-    let counted = (Rc::clone(&all), Rc::clone(&control));
+    let [all, control, to_it] = [(); 3].map(|()| Rc::new(Cell::new(0)));
+    let counted = [&all, &control, &to_it].map(Rc::clone);
     network.tap = Box::new(move |sent| {
         // In the first window nobody is anywhere yet.
-        if sent.from == 0 && sent.at_ns > WINDOW - WINDOW / 16 {
+        if sent.at_ns > WINDOW - WINDOW / 16 && concerns_node_0(&sent.bytes) {
             // With headers of IPv4 and UDP.
             let bits = (sent.bytes.len() as u64 + 28) * 8;
-            counted.0.set(counted.0.get() + bits);
-            counted.1.set(counted.1.get() + if matches!(sent.bytes, Packet::Control(_)) { bits } else { 0 });
+            let (is_own, is_control) = (sent.from == 0, matches!(sent.bytes, Packet::Control(_)));
+            let counts = [is_own, is_own && is_control, !is_own];
+            counted.iter().zip(counts).filter(|(_, counts)| *counts).for_each(|(bit, _)| bit.set(bit.get() + bits));
         }
         true
     });
@@ -51,22 +54,29 @@ fn traffic(count: u32, loss: f64) -> Traffic {
     let per_s = |bits: &Cell<u64>| bits.get() as f64 * SECOND as f64 / (windows * WINDOW) as f64;
     let settings = &network.hosts[0].settings;
     let (budget, said) = (settings.budget_bits_per_s as f64, settings.control_bits_per_s() as f64);
-    let traffic = Traffic { budget, said, sent: per_s(&all), control: per_s(&control) };
+    let traffic = Traffic { budget, said, sent: per_s(&all), control: per_s(&control), to_it: per_s(&to_it) };
     println!(
-        "{count} nodes, {:2.0} % lost: {:.0} bit/s of {budget:.0}, for rounds {:.0} of {said:.0}",
+        "{count} nodes, {:2.0} % lost: {:.0} bit/s of {budget:.0}, for rounds {:.0} of {said:.0}; {:.0} bit/s are sent to it",
         100.0 * loss,
         traffic.sent,
-        traffic.control
+        traffic.control,
+        traffic.to_it
     );
     traffic
 }
 
+/// Whether node 0 sends it or is to read it: packets name both ends.
+fn concerns_node_0(packet: &[u8]) -> bool {
+    packet[16..20] == [0; 4] || packet[20..24] == [0; 4]
+}
+
 /// The budget holds what is sent, and there is hardly more in it than that.
 fn keeps_to_its_budget(count: u32) {
-    let Traffic { budget, said, sent, control } = traffic(count, 0.0);
+    let Traffic { budget, said, sent, control, to_it } = traffic(count, 0.0);
     assert!(sent <= budget && sent >= 0.85 * budget, "{count} nodes: {sent} bit/s of {budget}");
     assert!(control <= said && control >= 0.7 * said, "{count} nodes, for rounds: {control} bit/s of {said}");
-    let Traffic { budget, said, sent, control } = traffic(count, 0.1);
+    assert!(to_it < 1e6, "{count} nodes: {to_it} bit/s come");
+    let Traffic { budget, said, sent, control, .. } = traffic(count, 0.1);
     assert!(sent <= budget, "{count} nodes in rain: {sent} bit/s of {budget}");
     assert!(control <= 1.1 * said, "{count} nodes in rain, for rounds: {control} bit/s of {said}");
 }
