@@ -23,6 +23,7 @@ mod readme;
 mod rig;
 mod shared;
 mod smoke;
+mod soak;
 mod sql;
 mod venv;
 mod wasm;
@@ -61,6 +62,8 @@ enum Verb {
     Docs(docs::Args),
     /// Run real agents over simulated networks with wrong clocks and faults, and judge what they say.
     Rig(rig::Args),
+    /// Train, record and watch for hours, and see whether a process grows.
+    Soak(soak::Args),
     /// The rig's cross traffic.
     #[command(hide = true)]
     RigTraffic(rig::traffic::Args),
@@ -78,6 +81,7 @@ fn main() -> ExitCode {
         Verb::Readme(args) => readme::run(&args).map(drop),
         Verb::Docs(args) => docs::run(&args),
         Verb::Rig(args) => rig::run(&args),
+        Verb::Soak(args) => soak::run(&args),
         Verb::RigTraffic(args) => rig::traffic::send(&args),
     };
     match done {
