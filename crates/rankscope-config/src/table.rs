@@ -90,8 +90,8 @@ pub const SETTINGS: &[Setting] = &[
         "packet-spacing-us",
         "probe",
         time(Unit::Microseconds, 5 * US, 10_000 * US),
-        Some("100"),
-        "Time between the packets of one coded probe (recommended: 50 to 200).",
+        Some("5"),
+        "Time between the packets of one coded probe (recommended: 5 to 10).",
     )
     .also(&["XLA_PACKET_SPACING_US"]),
     row(

@@ -89,7 +89,7 @@ impl SessionSettings {
             key,
             seed: run,
             cadence: Span::from_nanos(800_000),
-            spacing: Span::from_nanos(100_000),
+            spacing: Span::from_nanos(5_000),
             jitter_percent: 10,
             train: 16,
             budget_bits_per_s: Self::budget_for(count),

@@ -42,7 +42,7 @@ fn nothing_said_is_the_defaults_and_no_complaint() {
     let clock = ClockSettings::of(&settings);
     assert_eq!(clock.probe_cadence, Duration::from_micros(800));
     assert_eq!(clock.probe_window, Duration::from_secs(4));
-    assert_eq!(clock.packet_spacing, Duration::from_micros(100));
+    assert_eq!(clock.packet_spacing, Duration::from_micros(5));
     assert_eq!((clock.enabled, clock.topology, clock.port_mode), (false, Topology::Random, PortMode::Single));
     assert_eq!((clock.rank, clock.rendezvous, clock.control_port), (None, None, 36_000));
     assert!(settings.iter().all(|(_, resolved)| resolved.origin == Origin::Default));

@@ -107,7 +107,7 @@ pub(crate) struct Network {
     /// Pairs whose datagrams are dropped, from whom to whom.
     pub(crate) filtered: BTreeSet<(usize, usize)>,
     /// Of every stream, when its last segment arrives: the next does not overtake it.
-    streams: BTreeMap<(usize, usize), i64>,
+    last_arrivals: BTreeMap<(usize, usize, Transport), i64>,
     /// Sees every packet as it leaves, and says whether it goes on its way.
     pub(crate) tap: Box<dyn FnMut(&Sent) -> bool>,
     /// How late a driver wakes up.
@@ -174,7 +174,7 @@ impl Network {
             weather: Weather::default(),
             side: vec![0; nodes as usize],
             filtered: BTreeSet::new(),
-            streams: BTreeMap::new(),
+            last_arrivals: BTreeMap::new(),
             tap: Box::new(|_| true),
             wake_late_ns: 0,
             keep_history: true,
@@ -395,9 +395,13 @@ impl Network {
             if !passes || self.side[from] != self.side[to] || self.filtered.contains(&(from, to)) || self.rng.unit() < loss {
                 continue;
             }
-            let held_ns = if self.rng.unit() < self.weather.reordering { MS } else { 0 };
-            let delay_ns = 20_000 + (self.rng.exponential() * 5_000.0) as i64 + held_ns;
-            self.schedule(left_ns + delay_ns, Event::Deliver { to, over, bytes: bytes.clone() });
+            let is_held = self.rng.unit() < self.weather.reordering;
+            let delay_ns = 20_000 + (self.rng.exponential() * 5_000.0) as i64;
+            let arrives_ns = match is_held {
+                true => left_ns + delay_ns + MS,
+                false => self.behind_others(from, to, over, left_ns + delay_ns),
+            };
+            self.schedule(arrives_ns, Event::Deliver { to, over, bytes: bytes.clone() });
         }
     }
 
@@ -415,10 +419,15 @@ impl Network {
         while self.rng.unit() < self.weather.probe_loss {
             delay_ns += 200 * MS;
         }
-        let last_ns = self.streams.get(&(from, to)).copied().unwrap_or(0);
-        let arrives_ns = last_ns.max(self.now_ns + delay_ns);
-        self.streams.insert((from, to), arrives_ns);
+        let arrives_ns = self.behind_others(from, to, Transport::Tcp, self.now_ns + delay_ns);
         self.schedule(arrives_ns, Event::Deliver { to, over: Transport::Tcp, bytes });
+    }
+
+    /// On one path what left later does not arrive earlier.
+    fn behind_others(&mut self, from: usize, to: usize, over: Transport, arrives_ns: i64) -> i64 {
+        let last_ns = self.last_arrivals.entry((from, to, over)).or_insert(arrives_ns);
+        *last_ns = arrives_ns.max(*last_ns);
+        *last_ns
     }
 
     fn schedule(&mut self, at_ns: i64, event: Event) {
