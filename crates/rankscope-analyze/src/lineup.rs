@@ -4,7 +4,7 @@
 //! follow each other are gone through together, rank by rank, and each is put in order afterwards. Nothing is said here of what follows.
 
 use rankscope_collectives::{Instance, Kind, RankCollectives, Stretch};
-use rankscope_time::{ClockCursor, Instant, RankClock, ReferenceClock};
+use rankscope_time::{ClockCursor, RankClock, ReferenceClock};
 
 use crate::arrivals::{Arrival, Map, Waiting};
 use crate::order::Orders;
@@ -27,14 +27,16 @@ pub struct Lineup<'a> {
     orders: Orders,
 }
 
-/// Of one rank's stays in collectives that are gone through together, where each is in its list, when it began, how long it was and
-/// how much of it was exposed.
+/// Of one rank's stays in collectives that are gone through together, where each is in its list, when it began, how long it was, how much of
+/// it was exposed, and when it began and ended on the job's clock.
 #[derive(Debug, Default)]
 struct Columns {
     places: Vec<u64>,
     starts_ns: Vec<u64>,
     stays_ns: Vec<u64>,
     exposed_ns: Vec<u64>,
+    entered_ns: Vec<i64>,
+    left_ns: Vec<i64>,
 }
 
 /// What the members of one collective have in sum.
@@ -165,7 +167,7 @@ impl<'a> Lineup<'a> {
     /// Takes up the stays of a rank whose places are told, in the collectives from the one at `first` of the tile on, among whose
     /// `members` it stands at `place`.
     fn take_up(&mut self, rank: usize, place: usize, first: usize, members: usize) {
-        let Columns { places, starts_ns, stays_ns, exposed_ns } = &mut self.columns;
+        let Columns { places, starts_ns, stays_ns, exposed_ns, entered_ns, left_ns } = &mut self.columns;
         let own = &self.ranks[rank].collectives;
         own.gather(places, starts_ns, stays_ns);
         exposed_ns.clear();
@@ -173,14 +175,19 @@ impl<'a> Lineup<'a> {
             Some(times) => times.gather(places, exposed_ns),
             None => exposed_ns.resize(places.len(), 0),
         }
+        entered_ns.clear();
+        entered_ns.extend(starts_ns.iter().map(|ns| ns.cast_signed()));
+        left_ns.clear();
+        left_ns
+            .extend(starts_ns.iter().zip(&*stays_ns).map(|(start_ns, stay_ns)| start_ns.wrapping_add(*stay_ns).cast_signed()));
         let clock = &mut self.clocks[rank];
-        let mut mapped = |ns: i64| clock.map(Instant::from_nanos_since_epoch(ns)).nanos_since_epoch();
+        clock.map_all(entered_ns);
+        clock.map_all(left_ns);
         let came = self.came_ns[first * (members + APART) + place..].iter_mut().step_by(members + APART);
-        let stamps = starts_ns.iter().zip(&*stays_ns).zip(&*exposed_ns).zip(&*places);
-        for ((seen, came), (((start_ns, stay_ns), exposed_ns), at)) in self.seen[first..].iter_mut().zip(came).zip(stamps) {
-            let (start_ns, dur_ns) = (start_ns.cast_signed(), stay_ns.cast_signed());
-            *came = mapped(start_ns);
-            let end_ns = mapped(start_ns.wrapping_add(dur_ns));
+        came.zip(&*entered_ns).for_each(|(came, entered_ns)| *came = *entered_ns);
+        let stays = left_ns.iter().zip(&*stays_ns).zip(&*exposed_ns).zip(&*places);
+        for (seen, (((end_ns, stay_ns), exposed_ns), at)) in self.seen[first..].iter_mut().zip(stays) {
+            let (end_ns, dur_ns) = (*end_ns, stay_ns.cast_signed());
             seen.ended_ns = (seen.ended_ns.0.min(end_ns), seen.ended_ns.1.max(end_ns));
             seen.shortest_ns = seen.shortest_ns.min(dur_ns);
             seen.stays.stay_ns = seen.stays.stay_ns.saturating_add(dur_ns);

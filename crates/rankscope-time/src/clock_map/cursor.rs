@@ -30,6 +30,11 @@ impl<A, B> ClockCursor<'_, A, B> {
         Instant::from_nanos_since_epoch(mapped)
     }
 
+    /// The same of all `stamps_ns` since the epoch, in place: those of one line take no thought in between.
+    pub fn map_all(&mut self, stamps_ns: &mut [i64]) {
+        self.stages.iter_mut().for_each(|stage| stage.map_all(stamps_ns));
+    }
+
     /// The map.
     pub fn of(&self) -> &ClockMap<A, B> {
         self.map
@@ -67,6 +72,30 @@ impl<'a> StageCursor<'a> {
         if !(self.from..self.until).contains(&t) && !self.look_up(t) {
             return self.stage.map(t);
         }
+        self.along(t)
+    }
+
+    fn map_all(&mut self, mut rest: &mut [i64]) {
+        while let Some(first) = rest.first_mut() {
+            if !(self.from..self.until).contains(first) && !self.look_up(*first) {
+                *first = self.stage.map(*first);
+                rest = &mut rest[1..];
+                continue;
+            }
+            let line = self.from..self.until;
+            let own = match rest.iter().fold(true, |all, t| all & (line.start <= *t) & (*t < line.end)) {
+                true => rest.len(),
+                false => rest.iter().take_while(|t| line.contains(t)).count(),
+            };
+            let (own, others) = rest.split_at_mut(own);
+            own.iter_mut().for_each(|t| *t = self.along(*t));
+            rest = others;
+        }
+    }
+
+    /// Where the line is at `t`, which it holds at.
+    #[inline]
+    fn along(&self, t: i64) -> i64 {
         let elapsed = t - self.x;
         self.y + elapsed + self.gained(elapsed)
     }

@@ -89,6 +89,9 @@ proptest! {
                 prop_assert_eq!(onward.map(at(*t)), there.map(at(*t)));
                 prop_assert_eq!(homeward.map(at(*t)), back.map(at(*t)));
             }
+            let mut all_ns = ts.clone();
+            there.cursor().map_all(&mut all_ns);
+            prop_assert_eq!(all_ns, ts.iter().map(|t| there.map(at(*t)).nanos_since_epoch()).collect::<Vec<_>>());
             ts.sort_unstable();
         }
     }
