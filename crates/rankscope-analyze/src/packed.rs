@@ -1,4 +1,4 @@
-//! Sets of time that are kept: a quarter as large as [`Intervals`], exact, and only asked how long they are within a window.
+//! Sets of time that are kept: a quarter as large as [`Intervals`], exact, and only asked what of them lies within a window.
 //!
 //! A rank's intervals follow each other closely and are short, so a gap and a length of few bits each say where the next one is.
 //! Every so many an interval is kept whole.
@@ -51,36 +51,9 @@ impl Packed {
         Intervals::in_order(self.of_blocks(0..self.blocks.len()))
     }
 
-    /// How much time `sets` hold together inside the window from `start` to `end`.
-    pub(crate) fn length_of_all_within(sets: &[&Self], start: i64, end: i64) -> i64 {
-        match sets {
-            [only] => {
-                only.inside(start, end).iter().fold(0, |sum: i64, (from, to)| sum.saturating_add(to.saturating_sub(*from)))
-            }
-            several => {
-                let mut rest: Vec<_> = several.iter().map(|set| set.inside(start, end).into_iter().peekable()).collect();
-                let (mut sum_ns, mut until_ns) = (0i64, start);
-                let begins = |set: &mut std::iter::Peekable<_>| set.peek().map(|(from, _): &(i64, i64)| *from);
-                while let Some((_, next)) =
-                    rest.iter_mut().filter_map(|set| Some((begins(set)?, set))).min_by_key(|(from, _)| *from)
-                {
-                    let Some((from, to)) = next.next() else { break };
-                    sum_ns = sum_ns.saturating_add(to.saturating_sub(from.max(until_ns)).max(0));
-                    until_ns = until_ns.max(to);
-                }
-                sum_ns
-            }
-        }
-    }
-
-    /// How much time `one`, `other` and both together hold inside the window from `start` to `end`.
-    pub(crate) fn lengths_within(one: &Self, other: &Self, start: i64, end: i64) -> [i64; 3] {
-        let [a, b] = [one, other].map(|set| set.inside(start, end));
-        // Intervals of a set are apart, so their sum and that of two sets less what is in both fit 64 bits.
-        let length = |(from, to): &(i64, i64)| to.abs_diff(*from);
-        let [of_one, of_other] = [&a, &b].map(|list| list.iter().map(length).sum::<u64>());
-        let together = of_one - length_of_both(&a, &b) + of_other;
-        [of_one, of_other, together].map(|ns| i64::try_from(ns).unwrap_or(i64::MAX))
+    /// As much of it as lies inside the window from `start` to `end`.
+    pub(crate) fn within(&self, start: i64, end: i64) -> Intervals {
+        Intervals::in_order(self.inside(start, end))
     }
 
     /// Its intervals inside the window from `start` to `end`, cut off at its edges.
@@ -119,18 +92,6 @@ impl Packed {
         }
         list
     }
-}
-
-/// How much time is in both of two lists of intervals, each in order and apart.
-fn length_of_both(a: &[(i64, i64)], b: &[(i64, i64)]) -> u64 {
-    let (mut own, mut others, mut sum_ns) = (0, 0, 0u64);
-    while let (Some((from, to)), Some((other_from, other_to))) = (a.get(own), b.get(others)) {
-        let (from, until) = (*from.max(other_from), *to.min(other_to));
-        sum_ns += if from < until { until.abs_diff(from) } else { 0 };
-        own += usize::from(to <= other_to);
-        others += usize::from(other_to <= to);
-    }
-    sum_ns
 }
 
 /// The gaps and lengths of a block's intervals but for its first.
@@ -184,24 +145,8 @@ mod tests {
             prop_assert_eq!(packed.unpacked(), set.clone());
             let at = |index: usize| spans.get(index).map_or(i64::MAX, |span| span.0.saturating_add(off));
             let (start, end) = (at(from), at(until));
-            let length = |start, end| Packed::length_of_all_within(&[&packed], start, end);
-            prop_assert_eq!(length(start, end), set.within(start, end).length_ns());
-            prop_assert_eq!(length(i64::MIN, i64::MAX), set.length_ns());
-        }
-
-        #[test]
-        fn sets_together_are_as_long_as_their_union(
-            sets in prop::collection::vec(prop::collection::vec((-50i64..900, 1i64..90), 0..40), 0..4), start in -60i64..900, long in 0i64..500
-        ) {
-            let union = |spans: &[(i64, i64)]| Intervals::union_of(spans.iter().map(|(from, long)| (*from, from + long)));
-            let packed: Vec<Packed> = sets.iter().map(|spans| Packed::of(&union(spans))).collect();
-            let all = union(&sets.concat()).within(start, start + long).length_ns();
-            let length = |sets: &[&Packed]| Packed::length_of_all_within(sets, start, start + long);
-            prop_assert_eq!(length(&packed.iter().collect::<Vec<_>>()), all);
-            if let [one, other, ..] = packed.as_slice() {
-                let expected = [length(&[one]), length(&[other]), length(&[one, other])];
-                prop_assert_eq!(Packed::lengths_within(one, other, start, start + long), expected);
-            }
+            prop_assert_eq!(packed.within(start, end), set.within(start, end));
+            prop_assert_eq!(packed.within(i64::MIN, i64::MAX), set);
         }
     }
 

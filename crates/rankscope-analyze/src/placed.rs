@@ -26,12 +26,12 @@ pub struct PlacedRank {
 }
 
 impl PlacedRank {
-    /// `report` moved by `map`. Over which windows it is accounted is told later.
+    /// `report` moved by `map`. Over which windows it is accounted is told later, and so is where the time of its steps went.
     pub(crate) fn of(report: &RankReport, map: &Map) -> Self {
         let moved = |(from, to): (i64, i64)| (moved(map, from), moved(map, to));
         let step = |step: &StepWindow| {
             let (start_ns, end_ns) = moved((step.start_ns, step.end_ns));
-            (StepWindow { number: step.number, start_ns, end_ns }, report.accounting.window(step.start_ns, step.end_ns))
+            (StepWindow { number: step.number, start_ns, end_ns }, Account::default())
         };
         Self {
             recorded_ns: report.recorded_ns.iter().map(|window| moved(*window)).collect(),
@@ -41,7 +41,7 @@ impl PlacedRank {
         }
     }
 
-    /// Accounts it over the job's `windows`, or over its own extent where there are none.
+    /// Accounts its steps, and all of it over the job's `windows`, or over its own extent where there are none.
     pub(crate) fn account(&mut self, report: &RankReport, map: &Map, windows: &Windows) {
         let list = &windows.list;
         if let (Some(first), Some(last)) = (list.first(), list.last()) {
@@ -50,7 +50,10 @@ impl PlacedRank {
         } else {
             self.own_windows_ns = vec![report.accounting.extent_ns()];
         }
-        let accounts = self.own_windows_ns.iter().map(|(from, to)| report.accounting.window(*from, *to));
+        let of_steps = report.steps.iter().map(|step| (step.start_ns, step.end_ns));
+        let windows_ns: Vec<(i64, i64)> = of_steps.chain(self.own_windows_ns.iter().copied()).collect();
+        let mut accounts = report.accounting.windows(&windows_ns).into_iter();
+        self.steps.iter_mut().zip(&mut accounts).for_each(|((_, of_step), account)| *of_step = account);
         self.whole = accounts.reduce(Account::plus).unwrap_or_default();
     }
 }

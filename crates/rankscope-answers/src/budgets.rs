@@ -20,9 +20,9 @@ pub struct Stay {
     pub exposed_wait_ns: i64,
 }
 
-/// One matched collective.
+/// One matched collective, but for its ranks' parts.
 #[derive(Clone, Copy, Debug)]
-pub struct Collective<'a> {
+pub struct Collective {
     /// The budget that it counts to.
     pub sort: usize,
     /// Which collectives it is as fast as, at best: those that do the same among as many ranks over the same sort of link.
@@ -33,8 +33,6 @@ pub struct Collective<'a> {
     pub in_step: bool,
     /// When its median rank came and when the last one did, on the job's clock, in nanoseconds since the epoch.
     pub came_ns: (i64, i64),
-    /// Its ranks' parts.
-    pub stays: &'a [Stay],
 }
 
 /// What one sort of collective costs. Times are nanoseconds.
@@ -91,13 +89,12 @@ pub struct Best {
 }
 
 impl Best {
-    /// Looks at one more.
-    pub fn add(&mut self, one: &Collective<'_>) {
-        let Some(transfer_ns) = transfer_ns(one) else { return };
-        if self.by_alike.len() <= one.alike {
-            self.by_alike.resize(one.alike + 1, None);
+    /// Looks at one more, of which the transfer took so long.
+    pub fn add(&mut self, alike: usize, transfer_ns: i64) {
+        if self.by_alike.len() <= alike {
+            self.by_alike.resize(alike + 1, None);
         }
-        let best = &mut self.by_alike[one.alike];
+        let best = &mut self.by_alike[alike];
         *best = Some(best.map_or(transfer_ns, |best| best.min(transfer_ns)));
     }
 
@@ -106,12 +103,12 @@ impl Best {
     }
 }
 
-/// How long the transfer of one collective took. Once all have come each stays for that long, so that the shortest stay is as close
-/// as it can be told without comparing clocks; where a root decides, others may leave before.
-pub fn transfer_ns(one: &Collective<'_>) -> Option<i64> {
-    match one.waiting {
-        Waiting::ForSome => one.stays.iter().map(|stay| stay.stay_ns - stay.wait_ns).max(),
-        _ => one.stays.iter().map(|stay| stay.stay_ns).min(),
+/// How long the transfer of a collective took, of which these are the ranks' parts. Once all have come each stays for that long, so that
+/// the shortest stay is as close as it can be told without comparing clocks; where a root decides, others may leave before.
+pub fn transfer_ns(waiting: Waiting, stays: &[Stay]) -> Option<i64> {
+    match waiting {
+        Waiting::ForSome => stays.iter().map(|stay| stay.stay_ns - stay.wait_ns).max(),
+        _ => stays.iter().map(|stay| stay.stay_ns).min(),
     }
 }
 
@@ -139,23 +136,35 @@ impl Budgets {
         Self { best, open_ns, sums: Vec::new() }
     }
 
-    /// Adds one.
-    pub fn add(&mut self, one: &Collective<'_>) {
+    /// Adds one, of which the ranks' parts are to be [added](Self::add_stay) yet.
+    pub fn add(&mut self, one: &Collective) {
         if self.sums.len() <= one.sort {
             self.sums.resize(one.sort + 1, Sums::default());
         }
-        let best_ns = self.best.of(one.alike);
         let sums = &mut self.sums[one.sort];
         sums.budget.count += 1;
-        let mut saved_ns = 0_i64;
-        for stay in one.stays {
-            saved_ns = saved_ns.saturating_add(sums.budget.add(stay, best_ns, self.open_ns));
+        if one.in_step && one.waiting == Waiting::ForTheLast {
+            sums.late.push(one.came_ns);
         }
+    }
+
+    /// Adds a rank's part in one that was added; returns by how much the best transfer would be shorter, as far as it is exposed.
+    #[inline]
+    pub fn add_stay(&mut self, one: &Collective, stay: &Stay) -> i64 {
+        let best_ns = self.best.of(one.alike);
+        let sums = &mut self.sums[one.sort];
+        if one.in_step && one.waiting == Waiting::ForTheLast {
+            sums.waited_ns.0 = sums.waited_ns.0.saturating_add(stay.wait_ns);
+            sums.waited_ns.1 = sums.waited_ns.1.saturating_add(stay.exposed_wait_ns);
+        }
+        sums.budget.add(stay, best_ns, self.open_ns)
+    }
+
+    /// Adds what the best transfer would save of one of so many parts, in sum over them.
+    pub fn add_saved(&mut self, one: &Collective, saved_ns: i64, stays: usize) {
         if one.in_step {
-            sums.network_ns = sums.network_ns.saturating_add(saved_ns / one.stays.len().max(1) as i64);
-            if one.waiting == Waiting::ForTheLast {
-                sums.late(one);
-            }
+            let sums = &mut self.sums[one.sort];
+            sums.network_ns = sums.network_ns.saturating_add(saved_ns / stays.max(1) as i64);
         }
     }
 
@@ -199,14 +208,6 @@ impl Budget {
 }
 
 impl Sums {
-    fn late(&mut self, one: &Collective<'_>) {
-        self.late.push(one.came_ns);
-        for stay in one.stays {
-            self.waited_ns.0 = self.waited_ns.0.saturating_add(stay.wait_ns);
-            self.waited_ns.1 = self.waited_ns.1.saturating_add(stay.exposed_wait_ns);
-        }
-    }
-
     fn finish(self, steps: i64) -> Budget {
         // Where ranks had other work to do while they waited, coming earlier would not have helped as much.
         let late_ns = Intervals::union_of(self.late).length_ns();
@@ -228,15 +229,23 @@ mod tests {
         Stay { stay_ns, wait_ns, exposed_ns: stay_ns, exposed_wait_ns: wait_ns }
     }
 
-    fn collective(sort: usize, came_ns: (i64, i64), stays: &[Stay]) -> Collective<'_> {
-        Collective { sort, alike: 0, waiting: Waiting::ForTheLast, in_step: true, came_ns, stays }
-    }
+    /// A collective of a sort, in which everybody waits for the last, and its ranks' parts.
+    type One<'a> = (usize, (i64, i64), &'a [Stay]);
 
-    fn sums(all: &[Collective<'_>], open_ns: i64, steps: u64) -> Vec<Budget> {
+    fn sums(all: &[One<'_>], open_ns: i64, steps: u64) -> Vec<Budget> {
+        let collective = |(sort, came_ns, stays): &One<'_>| {
+            let one = Collective { sort: *sort, alike: 0, waiting: Waiting::ForTheLast, in_step: true, came_ns: *came_ns };
+            (one, stays.to_vec())
+        };
+        let all: Vec<(Collective, Vec<Stay>)> = all.iter().map(collective).collect();
         let mut best = Best::default();
-        all.iter().for_each(|one| best.add(one));
+        all.iter().filter_map(|(one, stays)| transfer_ns(one.waiting, stays)).for_each(|ns| best.add(0, ns));
         let mut budgets = Budgets::new(best, open_ns);
-        all.iter().for_each(|one| budgets.add(one));
+        for (one, stays) in &all {
+            budgets.add(one);
+            let saved_ns = stays.iter().map(|stay| budgets.add_stay(one, stay)).sum();
+            budgets.add_saved(one, saved_ns, stays.len());
+        }
         budgets.finish(steps)
     }
 
@@ -245,8 +254,8 @@ mod tests {
         // Three ranks, of which the last comes 30 after the median one; the transfer takes 10, and in the other group 25.
         let near = [stay(50, 40), stay(40, 30), stay(10, 0)];
         let far = [stay(25, 0), stay(25, 0), stay(25, 0)];
-        let near = || collective(0, (10, 40), &near);
-        let budgets = sums(&[near(), near(), collective(1, (100, 100), &far)], 5, 1);
+        let near: One<'_> = (0, (10, 40), &near);
+        let budgets = sums(&[near, near, (1, (100, 100), &far)], 5, 1);
         let expected = Budget {
             count: 2,
             exposed_ns: 200,
@@ -267,7 +276,7 @@ mod tests {
     fn waiting_that_other_work_hides_is_worth_nothing() {
         let hidden = |stay: Stay| Stay { exposed_ns: 0, exposed_wait_ns: 0, ..stay };
         let stays = [stay(50, 40), stay(10, 0)].map(hidden);
-        assert_eq!(sums(&[collective(0, (0, 40), &stays)], 0, 1)[0], Budget { count: 1, ..Budget::default() });
+        assert_eq!(sums(&[(0, (0, 40), &stays)], 0, 1)[0], Budget { count: 1, ..Budget::default() });
     }
 
     #[test]
@@ -294,7 +303,7 @@ mod tests {
                 }).collect()
             };
             let all: Vec<(usize, Vec<Stay>)> = list.iter().map(|(sort, list)| (*sort, stays(list))).collect();
-            let collectives: Vec<_> = all.iter().map(|(sort, stays)| collective(*sort, (0, 9), stays)).collect();
+            let collectives: Vec<One<'_>> = all.iter().map(|(sort, stays)| (*sort, (0, 9), stays.as_slice())).collect();
             let budgets = sums(&collectives, open_ns, 1);
             for budget in &budgets {
                 prop_assert_eq!(budget.wait_ns + budget.transfer_ns, budget.exposed_ns);

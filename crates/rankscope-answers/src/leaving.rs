@@ -9,8 +9,6 @@ use std::collections::BTreeMap;
 
 use rankscope_analyze::Waiting;
 
-use crate::budgets::Collective;
-
 /// How many times as long as the others one must stay.
 pub const LONGER: f64 = 1.2;
 
@@ -28,7 +26,19 @@ const RANKS_MIN: usize = 3;
 pub struct Leavings<K> {
     /// What the clocks leave open between two ranks: who leaves last by no more is not known to be last.
     open_ns: i64,
-    sorts: BTreeMap<K, Stays>,
+    /// By sort, its number.
+    numbers: BTreeMap<K, usize>,
+    sorts: Vec<Stays>,
+}
+
+/// One collective of a sort, as its members are gone through.
+#[derive(Clone, Copy, Debug)]
+pub struct Leaving {
+    sort: usize,
+    /// Who stayed longest once all had come, the first one of several, and for how long.
+    longest: (usize, i64),
+    /// The next longest.
+    next_ns: i64,
 }
 
 /// Of one sort, by member.
@@ -67,40 +77,51 @@ impl LastOut {
 impl<K: Ord> Leavings<K> {
     /// None yet; the clocks leave `open_ns` open between two ranks.
     pub fn new(open_ns: i64) -> Self {
-        Self { open_ns, sorts: BTreeMap::new() }
+        Self { open_ns, numbers: BTreeMap::new(), sorts: Vec::new() }
     }
 
-    /// Adds one of that `sort`, whose `ranks`, by index, are in the order of its stays. Only those of the same ranks as the first of a
-    /// sort count.
-    pub fn add(&mut self, sort: K, ranks: impl Iterator<Item = usize> + Clone, one: &Collective<'_>) {
+    /// Begins one of that `sort`, in which its `ranks`, by index, wait like this; none where it does not count. Only those of the same ranks
+    /// as the first of a sort do.
+    pub fn begin(&mut self, sort: K, waiting: Waiting, ranks: impl ExactSizeIterator<Item = usize> + Clone) -> Option<Leaving> {
         // Where some are not waited for, they leave as they come.
-        if self.open_ns == i64::MAX || one.waiting != Waiting::ForTheLast || one.stays.len() < RANKS_MIN {
-            return;
+        if self.open_ns == i64::MAX || waiting != Waiting::ForTheLast || ranks.len() < RANKS_MIN {
+            return None;
         }
-        let stays = self.sorts.entry(sort).or_insert_with(|| Stays::of(ranks.clone().collect()));
-        if !ranks.eq(stays.ranks.iter().copied()) || one.stays.len() != stays.ranks.len() {
-            return;
+        let sort = *self.numbers.entry(sort).or_insert_with(|| {
+            self.sorts.push(Stays::of(ranks.clone().collect()));
+            self.sorts.len() - 1
+        });
+        let stays = &mut self.sorts[sort];
+        if !ranks.eq(stays.ranks.iter().copied()) {
+            return None;
         }
         stays.count = stays.count.saturating_add(1);
-        let (mut longest, mut next) = ((0, i64::MIN), i64::MIN);
-        for (member, (stay, sum)) in one.stays.iter().zip(&mut stays.transfer_ns).enumerate() {
-            let ns = stay.stay_ns.saturating_sub(stay.wait_ns).max(0);
-            *sum = sum.saturating_add(ns);
-            if ns > longest.1 {
-                next = longest.1;
-                longest = (member, ns);
-            } else {
-                next = next.max(ns);
-            }
+        Some(Leaving { sort, longest: (0, i64::MIN), next_ns: i64::MIN })
+    }
+
+    /// Adds that its member at a place, which is behind those that were added, stayed for `transfer_ns` once all had come.
+    #[inline]
+    pub fn add(&mut self, one: &mut Leaving, member: usize, transfer_ns: i64) {
+        let sum_ns = &mut self.sorts[one.sort].transfer_ns[member];
+        *sum_ns = sum_ns.saturating_add(transfer_ns);
+        if transfer_ns > one.longest.1 {
+            one.next_ns = one.longest.1;
+            one.longest = (member, transfer_ns);
+        } else {
+            one.next_ns = one.next_ns.max(transfer_ns);
         }
-        if longest.1.saturating_sub(next) > self.open_ns {
-            stays.last[longest.0] += 1;
+    }
+
+    /// Ends one of which all members were added.
+    pub fn end(&mut self, one: &Leaving) {
+        if one.longest.1.saturating_sub(one.next_ns) > self.open_ns {
+            self.sorts[one.sort].last[one.longest.0] += 1;
         }
     }
 
     /// Of the sorts that one rank leaves last, the first one of those where most is lost.
     pub fn finish(self) -> Option<(K, LastOut)> {
-        let found = self.sorts.into_iter().filter_map(|(sort, stays)| Some((sort, stays.last_out()?)));
+        let found = self.numbers.into_iter().filter_map(|(sort, at)| Some((sort, self.sorts[at].last_out()?)));
         found.rev().max_by_key(|(_, found)| found.lost_ns)
     }
 }
@@ -134,20 +155,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::budgets::Stay;
 
     /// One after the other, ranks stay so long once all have come.
     fn found(open_ns: i64, waiting: Waiting, all: &[Vec<i64>]) -> Option<LastOut> {
         let mut leavings = Leavings::new(open_ns);
         for transfers in all {
-            let wait =
-                |(at, ns): (usize, &i64)| Stay { stay_ns: ns + 7 * at as i64, wait_ns: 7 * at as i64, ..Stay::default() };
-            let stays: Vec<Stay> = transfers.iter().enumerate().map(wait).collect();
-            leavings.add(
-                (),
-                10..10 + stays.len(),
-                &Collective { sort: 0, alike: 0, waiting, in_step: true, came_ns: (0, 0), stays: &stays },
-            );
+            let Some(mut one) = leavings.begin((), waiting, 10..10 + transfers.len()) else { continue };
+            transfers.iter().enumerate().for_each(|(member, ns)| leavings.add(&mut one, member, *ns));
+            leavings.end(&one);
         }
         leavings.finish().map(|(_, found)| found)
     }

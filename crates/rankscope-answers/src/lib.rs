@@ -12,11 +12,12 @@
 //! // Two ranks reduce: the first waits 30 ns for the second, and then the transfer takes 10 ns of either.
 //! let stay = |wait_ns| Stay { stay_ns: wait_ns + 10, wait_ns, exposed_ns: wait_ns + 10, exposed_wait_ns: wait_ns };
 //! let stays = [stay(30), stay(0)];
-//! let one = Collective { sort: 0, alike: 0, waiting: Waiting::ForTheLast, in_step: true, came_ns: (0, 30), stays: &stays };
+//! let one = Collective { sort: 0, alike: 0, waiting: Waiting::ForTheLast, in_step: true, came_ns: (0, 30) };
 //! let mut best = Best::default();
-//! best.add(&one);
+//! best.add(one.alike, 10);
 //! let mut budgets = Budgets::new(best, 0);
 //! budgets.add(&one);
+//! stays.iter().for_each(|stay| assert_eq!(budgets.add_stay(&one, stay), 0));
 //! let costs = budgets.finish(1);
 //! assert_eq!((costs[0].wait_ns, costs[0].transfer_ns), (30, 20));
 //! ```

@@ -5,9 +5,9 @@
 mod advice;
 mod blame;
 mod budgets;
+mod by_rank;
 mod comings;
 mod critical_path;
-mod lengths;
 mod links;
 mod path_trace;
 mod slowed;

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use rankscope_analyze::{Arrival, Job as Analysis, described, ranks_of};
 use rankscope_answers::advice::LateOut;
 use rankscope_answers::budgets::{Best, Budget, Budgets, Collective, Stay, exposed_wait_ns};
-use rankscope_answers::leaving::Leavings;
+use rankscope_answers::leaving::{Leaving, Leavings};
 use rankscope_collectives::{CollectiveStay, Instance, Kind, Operation, Parallelism};
 use rankscope_document::{Budget as Row, CollectiveKind, Link};
 use rankscope_time::Rank;
 
-use super::comings::{Comings, came_ns};
-use super::lengths::Lengths;
+use super::by_rank::{Met, OfRank, each_rank, together};
+use super::comings::{Comings, Stays, came_ns, wait_ns};
 use super::steps::Steps;
 use crate::Job;
 use crate::collective_tables::{GroupFacts, groups};
@@ -59,28 +59,30 @@ pub(super) fn budgets(job: &Job, analysis: &Analysis, steps: &Steps<'_>) -> Cost
     let nodes = Nodes::of(job);
     let facts = groups(job, &nodes);
     let comings = Comings::of(job, &analysis.collectives.arrivals);
-    let mut sorts = Sorts::default();
+    let all: Vec<Met<'_>> = comings.each().collect();
+    let (mut sorts, mut stays) = (Sorts::default(), Stays::default());
     let mut best = Best::default();
-    let mut known = Vec::with_capacity(comings.len());
-    let counts: Vec<usize> = job.collectives.iter().map(|rank| rank.collectives.len()).collect();
-    let mut waits = Lengths::zeros(&counts);
-    comings.each_with_waits(&mut waits, |instance, arrival, stays| {
+    let mut leavings = Leavings::new(job.guaranteed_between_ranks_ns());
+    let known = all.iter().map(|(instance, arrival)| {
         let (sort, alike) = sorts.of(job, &nodes, &facts, instance);
         let in_step = steps.numbers.is_empty() || steps.place(instance).is_some();
-        best.add(&collective((sort, alike, in_step), arrival, stays));
-        known.push((sort, alike, in_step));
+        comings.transfer_ns((instance, arrival), &mut stays).into_iter().for_each(|ns| best.add(alike, ns));
+        let exchanged = (instance.group, described(instance, &job.collectives).kind);
+        let leaving = leavings.begin(exchanged, arrival.waiting, instance.members.ranks());
+        let of = Collective { sort, alike, waiting: arrival.waiting, in_step, came_ns: came_ns(arrival) };
+        Known { of, arrival, last_ns: arrival.start_ns.wrapping_add(arrival.order.wait_ns(0)), leaving, saved_ns: 0 }
     });
-    expose(job, &mut waits);
-    let mut budgets = Budgets::new(best, job.open_between_ranks_ns());
-    let mut leavings = Leavings::new(job.guaranteed_between_ranks_ns());
-    let mut known = known.into_iter();
-    comings.each_with_exposed(&waits, |instance, arrival, stays| {
-        let Some(known) = known.next() else { return };
-        let one = collective(known, arrival, stays);
-        budgets.add(&one);
-        let ranks = instance.members.ranks();
-        leavings.add((instance.group, described(instance, &job.collectives).kind), ranks, &one);
-    });
+    let mut known: Vec<Known<'_>> = known.collect();
+    let mut sums =
+        Sums { job, budgets: Budgets::new(best, job.open_between_ranks_ns()), leavings, columns: Columns::default() };
+    let mut of_rank = OfRank::default();
+    for range in together(&all) {
+        let (met, known) = (&all[range.clone()], &mut known[range]);
+        known.iter().for_each(|one| sums.budgets.add(&one.of));
+        each_rank(met, &mut of_rank, |rank, own| sums.add(rank, own, known));
+        met.iter().zip(known).for_each(|((instance, _), one)| sums.end(one, instance.members.len()));
+    }
+    let Sums { budgets, leavings, .. } = sums;
     let late_out = leavings.finish().map(|((group, kind), found)| {
         let group = facts[group].label.clone();
         LateOut { found, group, kind: kind.name().to_owned() }
@@ -91,40 +93,70 @@ pub(super) fn budgets(job: &Job, analysis: &Analysis, steps: &Steps<'_>) -> Cost
     Costs { rows, sorts, late_out, members }
 }
 
-/// One whose sort is known, which others are like it and whether it is in a step.
-fn collective<'a>((sort, alike, in_step): (usize, usize, bool), arrival: &Arrival, stays: &'a [Stay]) -> Collective<'a> {
-    Collective { sort, alike, waiting: arrival.waiting, in_step, came_ns: came_ns(arrival), stays }
+/// A collective, as its ranks' parts are gone through.
+struct Known<'a> {
+    of: Collective,
+    arrival: &'a Arrival,
+    /// When the last one came, on the job's clock.
+    last_ns: i64,
+    leaving: Option<Leaving>,
+    /// What the best transfer would save, in sum over ranks.
+    saved_ns: i64,
 }
 
-/// Leaves of each rank's `waits` what is exposed. One rank at a time, as sets of time are large.
-fn expose(job: &Job, waits: &mut Lengths) {
-    let (mut places, mut starts_ns, mut stays_ns, mut exposed_ns) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut waits_ns = Vec::new();
-    for (number, (rank, collectives)) in job.ranks.iter().zip(&job.collectives).enumerate() {
-        let exposed = rank.report.accounting.exposed_comm();
+/// What ranks' parts come to.
+struct Sums<'a> {
+    job: &'a Job,
+    budgets: Budgets,
+    leavings: Leavings<(usize, Kind)>,
+    columns: Columns,
+}
+
+/// Of one rank, when it entered collectives, by its own clock and by the job's, how long it stayed, and what of that was exposed.
+#[derive(Default)]
+struct Columns {
+    starts_ns: Vec<u64>,
+    came_ns: Vec<i64>,
+    stays_ns: Vec<u64>,
+    exposed_ns: Vec<u64>,
+}
+
+impl Sums<'_> {
+    /// Adds the parts that a rank has in the collectives `known`.
+    fn add(&mut self, rank: usize, own: &OfRank, known: &mut [Known<'_>]) {
+        let Columns { starts_ns, came_ns, stays_ns, exposed_ns } = &mut self.columns;
+        let (collectives, report) = (&self.job.collectives[rank].collectives, &self.job.ranks[rank].report);
+        collectives.gather(&own.places, starts_ns, stays_ns);
+        report.exposed_ns.gather(&own.places, exposed_ns);
+        came_ns.clear();
+        came_ns.extend(starts_ns.iter().map(|ns| ns.cast_signed()));
+        self.job.clocks.ranks[rank].map.cursor().map_all(came_ns);
+        let span = |(start_ns, stay_ns): (&u64, &u64)| (start_ns.cast_signed(), start_ns.wrapping_add(*stay_ns).cast_signed());
+        let spans = || starts_ns.iter().zip(&*stays_ns).map(span);
+        let (from, until) = spans().fold((i64::MAX, i64::MIN), |(from, until), (start, end)| (from.min(start), until.max(end)));
+        let exposed = report.accounting.exposed_comm_within(from, until);
         let mut windows = exposed.windows();
-        let count = collectives.collectives.len() as u64;
-        for from in (0..count).step_by(READ_AT_ONCE) {
-            places.clear();
-            places.extend(from..count.min(from + READ_AT_ONCE as u64));
-            collectives.collectives.gather(&places, &mut starts_ns, &mut stays_ns);
-            rank.report.exposed_ns.gather(&places, &mut exposed_ns);
-            waits.gather(number, &places, &mut waits_ns);
-            for ((wait_ns, exposed_ns), (start_ns, stay_ns)) in
-                waits_ns.iter_mut().zip(&exposed_ns).zip(starts_ns.iter().zip(&stays_ns))
-            {
-                if *wait_ns > 0 {
-                    let span_ns = (start_ns.cast_signed(), start_ns.wrapping_add(*stay_ns).cast_signed());
-                    *wait_ns = exposed_wait_ns(&mut windows, span_ns, *wait_ns, exposed_ns.cast_signed());
-                }
+        let rows = spans().zip(&*came_ns).zip(&*exposed_ns).zip(own.parts.iter().zip(&own.places));
+        for (((span_ns, came_ns), exposed_ns), (part, place)) in rows {
+            let one = &mut known[part.collective as usize];
+            let (stay_ns, exposed_ns) = (span_ns.1.wrapping_sub(span_ns.0).max(0), exposed_ns.cast_signed());
+            let kind = || collectives.operation(*place as usize).kind;
+            let wait_ns = wait_ns(one.arrival, kind, one.last_ns.wrapping_sub(*came_ns), stay_ns);
+            let exposed_wait_ns = exposed_wait_ns(&mut windows, span_ns, wait_ns, exposed_ns);
+            let stay = Stay { stay_ns, wait_ns, exposed_ns, exposed_wait_ns };
+            one.saved_ns = one.saved_ns.saturating_add(self.budgets.add_stay(&one.of, &stay));
+            if let Some(leaving) = &mut one.leaving {
+                self.leavings.add(leaving, part.member as usize, stay_ns - wait_ns);
             }
-            waits.put(number, &places, waits_ns.iter().copied());
         }
     }
-}
 
-/// Collectives of a rank that are read together.
-const READ_AT_ONCE: usize = 128;
+    /// Ends one that so many ranks have.
+    fn end(&mut self, one: &Known<'_>, ranks: usize) {
+        self.budgets.add_saved(&one.of, one.saved_ns, ranks);
+        one.leaving.iter().for_each(|leaving| self.leavings.end(leaving));
+    }
+}
 
 /// The sorts of collectives, in order of their first appearance.
 #[derive(Default)]

@@ -4,12 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rankscope_analyze::{Job as Analysis, described};
 use rankscope_answers::advice::Link;
-use rankscope_answers::budgets::{Collective, transfer_ns};
 use rankscope_answers::links::{Compared, Links, Nodes as Pair, SlowLink};
 
 use super::blame::label;
 use super::budgets::Costs;
-use super::comings::{Comings, Stays, came_ns};
+use super::comings::{Comings, Stays};
 use crate::Job;
 use crate::nodes::Nodes;
 use crate::time;
@@ -39,10 +38,7 @@ pub(super) fn links(job: &Job, analysis: &Analysis) -> Found {
     for (instance, arrival) in comings.each() {
         let ranks = instance.members.iter().map(|member| job.ranks[member.rank()].rank);
         let Some(pair) = nodes.pair(ranks) else { continue };
-        comings.stays_of((instance, arrival), &mut stays);
-        let (waiting, came_ns) = (arrival.waiting, came_ns(arrival));
-        let shown = Collective { sort: 0, alike: 0, waiting, in_step: true, came_ns, stays: &stays.list };
-        let Some(ns) = transfer_ns(&shown) else { continue };
+        let Some(ns) = comings.transfer_ns((instance, arrival), &mut stays) else { continue };
         let operation = described(instance, &job.collectives).operation;
         let dtype = operation.dtype.clone();
         let next = families.len();
