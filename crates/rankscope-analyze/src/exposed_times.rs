@@ -1,6 +1,6 @@
 //! The exposed time of each of a rank's collectives, in as few bits as they need: a job has as many as it has rows.
 
-use rankscope_collectives::Column;
+use rankscope_collectives::{Column, Places};
 
 /// Exposed times in nanoseconds, in the order of a rank's collectives.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,12 +24,12 @@ impl ExposedTimes {
     }
 
     /// Those of the collectives at these `places`, into `to`; 0 of one that is not there.
-    pub fn gather(&self, places: &[u64], to: &mut Vec<u64>) {
-        if places.iter().all(|place| (*place as usize) < self.0.len()) {
+    pub fn gather(&self, places: &Places<'_>, to: &mut Vec<u64>) {
+        if places.are_below(self.0.len()) {
             self.0.gather(places, to);
         } else {
             to.clear();
-            to.extend(places.iter().map(|place| self.get(*place as usize).unwrap_or(0).cast_unsigned()));
+            to.extend(places.iter().map(|place| self.get(place).unwrap_or(0).cast_unsigned()));
         }
     }
 

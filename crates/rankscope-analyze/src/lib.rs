@@ -74,7 +74,7 @@ pub use hot::HotName;
 pub use intervals::{Intervals, WindowCursor};
 pub use job::{Job, JobInput, analyze};
 pub use lateness::{Because, Confidence, Late, Unnamed, Verdict};
-pub use lineup::{Lineup, together};
+pub use lineup::Lineup;
 pub use order::Order;
 pub use placed::PlacedRank;
 pub use rank::RankReport;

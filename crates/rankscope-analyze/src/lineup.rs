@@ -3,7 +3,7 @@
 //! The stays of a rank lie together, and those of a collective do not: a thousand ranks have them in a thousand places. So collectives that
 //! follow each other are gone through together, rank by rank, and each is put in order afterwards. Nothing is said here of what follows.
 
-use rankscope_collectives::{Instance, Kind, RankCollectives, Stretch};
+use rankscope_collectives::{Instance, Kind, Places, RankCollectives, Stretch};
 use rankscope_time::{ClockCursor, RankClock, ReferenceClock};
 
 use crate::arrivals::{Arrival, Map, Waiting};
@@ -27,7 +27,7 @@ pub struct Lineup<'a> {
     orders: Orders,
 }
 
-/// Of one rank's stays in collectives that are gone through together, where each is in its list, when it began, how long it was, how much of
+/// Of one rank's stays in collectives that are gone through together, room for where each is in its list, when it began, how long it was, how much of
 /// it was exposed, and when it began and ended on the job's clock.
 #[derive(Debug, Default)]
 struct Columns {
@@ -87,7 +87,7 @@ const TILE: usize = 512;
 const TILE_STAYS: usize = 1 << 22;
 
 /// How many of collectives that have so many `members` each are gone through together, rank by rank: the first ones, as far as all have as many.
-pub fn together(mut members: impl Iterator<Item = usize>) -> usize {
+fn together(mut members: impl Iterator<Item = usize>) -> usize {
     let Some(first) = members.next() else { return 0 };
     let most = (TILE_STAYS / first.max(1)).clamp(1, TILE);
     1 + members.take(most - 1).take_while(|other| *other == first).count()
@@ -149,25 +149,28 @@ impl<'a> Lineup<'a> {
         // All of it is written over.
         self.came_ns.resize(tile.len() * (members + APART), 0);
         match Stretch::of(tile.iter()) {
-            Some(stretch) => (0..members).for_each(|place| {
-                stretch.places(place, &mut self.columns.places);
-                self.take_up(stretch.rank(place), place, 0, members);
-            }),
+            Some(stretch) => {
+                let mut room = std::mem::take(&mut self.columns.places);
+                (0..members).for_each(|place| {
+                    let places = stretch.places(place, &mut room);
+                    self.take_up(stretch.rank(place), &places, place, 0, members);
+                });
+                self.columns.places = room;
+            }
             None => (0..members).for_each(|place| {
                 for (at, instance) in tile.iter().enumerate() {
                     let member = instance.members.at(place);
-                    self.columns.places.clear();
-                    self.columns.places.push(member.collective() as u64);
-                    self.take_up(member.rank(), place, at, members);
+                    let only = Places::Following(member.collective()..member.collective() + 1);
+                    self.take_up(member.rank(), &only, place, at, members);
                 }
             }),
         }
     }
 
-    /// Takes up the stays of a rank whose places are told, in the collectives from the one at `first` of the tile on, among whose
+    /// Takes up the stays of a rank at these `places` of its list, in the collectives from the one at `first` of the tile on, among whose
     /// `members` it stands at `place`.
-    fn take_up(&mut self, rank: usize, place: usize, first: usize, members: usize) {
-        let Columns { places, starts_ns, stays_ns, exposed_ns, entered_ns, left_ns } = &mut self.columns;
+    fn take_up(&mut self, rank: usize, places: &Places<'_>, place: usize, first: usize, members: usize) {
+        let Columns { starts_ns, stays_ns, exposed_ns, entered_ns, left_ns, .. } = &mut self.columns;
         let own = &self.ranks[rank].collectives;
         own.gather(places, starts_ns, stays_ns);
         exposed_ns.clear();
@@ -185,7 +188,7 @@ impl<'a> Lineup<'a> {
         clock.map_all(left_ns);
         let came = self.came_ns[first * (members + APART) + place..].iter_mut().step_by(members + APART);
         came.zip(&*entered_ns).for_each(|(came, entered_ns)| *came = *entered_ns);
-        let stays = left_ns.iter().zip(&*stays_ns).zip(&*exposed_ns).zip(&*places);
+        let stays = left_ns.iter().zip(&*stays_ns).zip(&*exposed_ns).zip(places.iter());
         for (seen, (((end_ns, stay_ns), exposed_ns), at)) in self.seen[first..].iter_mut().zip(stays) {
             let (end_ns, dur_ns) = (*end_ns, stay_ns.cast_signed());
             seen.ended_ns = (seen.ended_ns.0.min(end_ns), seen.ended_ns.1.max(end_ns));
@@ -194,7 +197,7 @@ impl<'a> Lineup<'a> {
             seen.stays.exposed_ns += exposed_ns.cast_signed();
             // Of what is no message it is enough that one member tells what it is.
             if seen.kind == Kind::Unknown || seen.kind.is_point_to_point() {
-                seen.take_kind(own.operation(*at as usize).kind, rank, dur_ns);
+                seen.take_kind(own.operation(at).kind, rank, dur_ns);
             }
         }
     }

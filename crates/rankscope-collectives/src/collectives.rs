@@ -10,7 +10,7 @@ use rankscope_trace::SpanId;
 use rustc_hash::FxHashMap;
 
 use crate::column::Column;
-use crate::{CollectiveStay, Kind, LocalCollective, Operation, Sequence};
+use crate::{CollectiveStay, Kind, LocalCollective, Operation, Places, Sequence};
 
 /// One rank's collectives, in an order that whoever makes them chooses.
 #[derive(Clone, Default)]
@@ -60,10 +60,11 @@ impl Collectives {
     ) {
         let StayColumns { spans, starts_ns, stays_ns, sequences } = columns;
         assert!([starts_ns.len(), stays_ns.len(), sequences.len()] == [spans.len(); 3], "columns are as long as each other");
-        for at in 0..spans.len() {
+        let shapes = &mut self.shapes;
+        self.shape.extend((0..spans.len()).map(|at| {
             let (operation, group, peer) = shape(at);
-            self.shape.push(self.shapes.number(operation, group, peer));
-        }
+            shapes.number(operation, group, peer)
+        }));
         self.spans.extend(spans.iter().map(|span| span.0.into()));
         self.starts_ns.extend(starts_ns.iter().map(|ns| ns.cast_unsigned()));
         self.stays_ns.extend(stays_ns.iter().map(|ns| ns.cast_unsigned()));
@@ -111,22 +112,47 @@ impl Collectives {
     ///
     /// # Panics
     /// If any is not there.
-    pub fn gather(&self, places: &[u64], starts_ns: &mut Vec<u64>, stays_ns: &mut Vec<u64>) {
+    pub fn gather(&self, places: &Places<'_>, starts_ns: &mut Vec<u64>, stays_ns: &mut Vec<u64>) {
         self.starts_ns.gather(places, starts_ns);
         self.stays_ns.gather(places, stays_ns);
     }
 
-    /// How long it stayed in those at these `places`.
+    /// Adds when the rank entered those at these `places`, and when it left. Where they follow each other nothing is there twice.
     ///
     /// # Panics
     /// If any is not there.
-    pub fn gather_stays(&self, places: &[u64], stays_ns: &mut Vec<u64>) {
-        self.stays_ns.gather(places, stays_ns);
+    pub fn add_stamps(&self, places: &Places<'_>, entered_ns: &mut Vec<i64>, left_ns: &mut Vec<i64>) {
+        let (mut starts_ns, mut stays_ns) = ([0; STAMPS], [0; STAMPS]);
+        let mut add = |starts_ns: &[u64], stays_ns: &[u64]| {
+            entered_ns.extend(starts_ns.iter().map(|start_ns| start_ns.cast_signed()));
+            left_ns.extend(
+                starts_ns.iter().zip(stays_ns).map(|(start_ns, stay_ns)| start_ns.wrapping_add(*stay_ns).cast_signed()),
+            );
+        };
+        let Places::Following(range) = places else {
+            let (mut starts_ns, mut stays_ns) = (Vec::new(), Vec::new());
+            self.gather(places, &mut starts_ns, &mut stays_ns);
+            return add(&starts_ns, &stays_ns);
+        };
+        let (mut from, mut left) = (range.start, range.len());
+        while left > 0 {
+            // As far as columns are in one piece.
+            let count = (STAMPS - from % STAMPS).min(left);
+            self.starts_ns.read(from, &mut starts_ns[..count]);
+            self.stays_ns.read(from, &mut stays_ns[..count]);
+            add(&starts_ns[..count], &stays_ns[..count]);
+            (from, left) = (from + count, left - count);
+        }
     }
 
     /// Whether any of them may do something of such a kind. One that does is not looked for among them.
     pub fn may_have(&self, is: impl Fn(Kind) -> bool) -> bool {
         self.shapes.list.iter().any(|shape| is(shape.operation.kind))
+    }
+
+    /// Whether both have the same sequence numbers, kept in the same bytes; others may have the same, too.
+    pub(crate) fn are_numbered_as(&self, other: &Self) -> bool {
+        self.sequences.is_kept_as(&other.sequences)
     }
 
     /// The group that all of them are of, if that is one.
@@ -186,6 +212,9 @@ impl Collectives {
 
     /// Operations that are different, each once, as far as they are shared; with how many collectives do each.
     pub fn operations(&self) -> Vec<(&Arc<Operation>, usize)> {
+        if let [only] = self.shapes.list.as_slice() {
+            return Vec::from_iter((!self.is_empty()).then_some((&only.operation, self.len())));
+        }
         let mut counts = vec![0; self.shapes.list.len()];
         (0..self.len()).for_each(|at| counts[self.shape.get(at) as usize] += 1);
         self.shapes.list.iter().map(|shape| &shape.operation).zip(counts).filter(|(_, count)| *count > 0).collect()
@@ -229,6 +258,9 @@ impl From<Vec<LocalCollective>> for Collectives {
         rows.into_iter().collect()
     }
 }
+
+/// Stamps that are read before anything is made of them.
+const STAMPS: usize = 256;
 
 /// The same collectives in the same order, however they are kept.
 impl PartialEq for Collectives {
@@ -300,7 +332,7 @@ mod tests {
 
     fn rows() -> impl Strategy<Value = Vec<LocalCollective>> {
         let operations = [Kind::AllReduce, Kind::Send, Kind::AllReduce].map(|kind| Arc::new(Operation::of(kind)));
-        prop::collection::vec(row(operations.to_vec()), 0..200)
+        prop::collection::vec(row(operations.to_vec()), 0..600)
     }
 
     proptest! {
@@ -313,6 +345,13 @@ mod tests {
                 prop_assert_eq!(columns.stay_ns(at), row.end_ns.wrapping_sub(row.start_ns));
                 prop_assert_eq!((columns.span(at), columns.sequence(at), columns.group(at)), (row.span, row.sequence, row.group));
                 prop_assert!(Arc::ptr_eq(columns.operation(at), &row.operation) && columns.peer(at) == row.peer);
+            }
+            for every in [1, 3] {
+                let (mut entered_ns, mut left_ns) = (vec![7], vec![8]);
+                let places: Vec<u64> = (0..rows.len() as u64).skip(rows.len() / 5).step_by(every).collect();
+                columns.add_stamps(&Places::of(&places), &mut entered_ns, &mut left_ns);
+                let own = places.iter().map(|at| columns.stamps_ns(*at as usize));
+                prop_assert_eq!(entered_ns.into_iter().zip(left_ns).collect::<Vec<_>>(), std::iter::once((7, 8)).chain(own).collect::<Vec<_>>());
             }
             prop_assert_eq!(columns.operations().iter().map(|(_, count)| count).sum::<usize>(), rows.len());
             prop_assert_eq!(&rows.iter().cloned().collect::<Collectives>(), &columns);

@@ -14,6 +14,7 @@ use std::fmt;
 use rankscope_scratch::Kept;
 
 use self::run::{BEHIND, RUN, Run};
+use crate::Places;
 
 /// Numbers of 64 bits, by their places.
 #[derive(Clone, Default)]
@@ -29,6 +30,16 @@ pub struct Column {
 }
 
 impl Column {
+    /// The numbers from 0 on, of which there are so many.
+    pub(crate) fn counting(len: usize) -> Self {
+        let mut column = Self { is_line: len > 0, len, ..Self::default() };
+        if len > 0 {
+            column.runs.make_mut().extend(Run::counting().to_bytes());
+        }
+        column.shrink_to_fit();
+        column
+    }
+
     /// How many there are.
     #[inline]
     pub fn len(&self) -> usize {
@@ -62,6 +73,20 @@ impl Column {
         }
     }
 
+    /// Whether both are kept in the same bytes, and so are the same; others may be, too.
+    pub(crate) fn is_kept_as(&self, other: &Self) -> bool {
+        (self.len, self.is_line) == (other.len, other.is_line)
+            && self.open == other.open
+            && self.runs == other.runs
+            && self.above == other.above
+    }
+
+    /// The one numbered `at`, if those behind it count on from it, all on one line.
+    pub(crate) fn counts_on(&self, at: usize) -> Option<u64> {
+        let line = (self.is_line && at < self.len).then(|| Run::of_list(&self.runs, 0))?;
+        line.counts().then(|| line.line(at))
+    }
+
     /// Those from the one numbered `from` on, as many as there is room for in `to`.
     ///
     /// # Panics
@@ -90,14 +115,13 @@ impl Column {
     ///
     /// # Panics
     /// If any is not there.
-    pub fn gather(&self, places: &[u64], to: &mut Vec<u64>) {
+    pub fn gather(&self, places: &Places<'_>, to: &mut Vec<u64>) {
         // All of it is written over.
         to.resize(places.len(), 0);
-        let Some(first) = places.first() else { return };
-        // One after the other all between are told sooner than each by itself.
-        if places.iter().zip(*first..).fold(0, |apart, (place, next)| apart | (place ^ next)) == 0 {
-            return self.read(*first as usize, to);
-        }
+        let places = match places {
+            Places::Following(range) => return self.read(range.start, to),
+            Places::Listed(places) => places,
+        };
         let (mut run, mut rest) = ([0; RUN], &mut to[..]);
         for own in places.chunk_by(|a, b| *a as usize / RUN == *b as usize / RUN) {
             let (to, others) = rest.split_at_mut(own.len());
@@ -286,7 +310,7 @@ mod tests {
             prop_assert_eq!(&read[..], &numbers[numbers.len() - read.len()..]);
             for every in [1, 3, 40] {
                 let places: Vec<u64> = (0..numbers.len() as u64).step_by(every).collect();
-                column.gather(&places, &mut read);
+                column.gather(&Places::of(&places), &mut read);
                 prop_assert_eq!(read.clone(), numbers.iter().step_by(every).copied().collect::<Vec<_>>());
             }
             // In pieces, between which room is let go of.
@@ -302,6 +326,20 @@ mod tests {
             column.push(7);
             prop_assert_eq!((column.len(), column.get(numbers.len())), (numbers.len() + 1, 7));
         }
+    }
+
+    #[test]
+    fn numbers_from_0_on_are_a_line_that_counts() {
+        for len in [0, 1, 2, 128, 300] {
+            let column = Column::counting(len);
+            assert_eq!(column.iter().collect::<Vec<_>>(), (0..len as u64).collect::<Vec<_>>());
+            assert_eq!(column.counts_on(len / 2), (len > 0).then_some(len as u64 / 2));
+            assert!(column.is_kept_as(&Column::counting(len)) && !column.is_kept_as(&Column::counting(len + 1)));
+        }
+        let level: Column = [7, 7, 7].into_iter().collect();
+        let wild: Column = [7, 9, 2].into_iter().collect();
+        assert_eq!((level.counts_on(1), wild.counts_on(1)), (None, None));
+        assert!(!level.is_kept_as(&wild) && wild.is_kept_as(&wild.clone()));
     }
 
     #[test]

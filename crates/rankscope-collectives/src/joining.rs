@@ -96,7 +96,11 @@ struct Found {
 /// What of one lane is one collective. `clocks` is what is known of them.
 pub(crate) fn join(ranks: &[RankCollectives], lane: Lane, clocks: &mut Clocks<'_>) -> Joined {
     let is_numbered = |rank: usize, at: u64| ranks[rank].collectives.sequence(at as usize).get().is_some();
-    let numbered = |(rank, list): (&usize, &Column)| list.iter().all(|at| is_numbered(*rank, at));
+    let first = lane.sequences.first_key_value();
+    let numbered = |own: (&usize, &Column)| {
+        let as_first = first.is_some_and(|first| first.0 != own.0 && are_alike(ranks, first, own));
+        as_first || own.1.iter().all(|at| is_numbered(*own.0, at))
+    };
     let mut found = match lane.between {
         Between::NotTold => return alone(&lane.sequences).into(),
         Between::Group if lane.sequences.iter().all(numbered) => return join_by_number(ranks, &lane.sequences).into(),
@@ -137,8 +141,14 @@ fn alone(sequences: &Sequences) -> Vec<Members> {
 
 /// By sequence number, and by order among those that share one (operations coalesced into one).
 fn join_by_number(ranks: &[RankCollectives], sequences: &Sequences) -> Vec<Members> {
-    let lists = || sequences.iter().map(|(rank, list)| Numbered::of(*rank, &ranks[*rank].collectives, indices(list)));
-    in_step(lists()).unwrap_or_else(|| in_lanes(number_by_number(lists().collect())))
+    let numbered = |(rank, list): (&usize, &Column)| Numbered::of(*rank, &ranks[*rank].collectives, indices(list));
+    in_step(ranks, sequences, numbered).unwrap_or_else(|| in_lanes(number_by_number(sequences.iter().map(numbered).collect())))
+}
+
+/// Whether two ranks' collectives stand in the same places of their lists and have the same numbers, as far as that is told without a look at
+/// each.
+fn are_alike(ranks: &[RankCollectives], (rank, list): (&usize, &Column), (other, others): (&usize, &Column)) -> bool {
+    list.is_kept_as(others) && ranks[*rank].collectives.are_numbered_as(&ranks[*other].collectives)
 }
 
 /// The same of any numbers.
@@ -162,16 +172,27 @@ fn number_by_number(mut lists: Vec<Numbered<'_>>) -> Vec<Vec<Member>> {
     instances
 }
 
-/// The same where all have the same numbers, one for one, as is usual; `None` where they do not. One of `lists` is there at a time.
-fn in_step<'a>(mut lists: impl Iterator<Item = Numbered<'a>>) -> Option<Vec<Members>> {
-    let first = lists.next()?;
+/// The same where all have the same numbers, one for one, as is usual; `None` where they do not. One of the lists, of which `numbered` tells
+/// the numbers, is there at a time.
+fn in_step<'a>(
+    ranks: &[RankCollectives],
+    sequences: &Sequences,
+    numbered: impl Fn((&usize, &Column)) -> Numbered<'a>,
+) -> Option<Vec<Members>> {
+    let whole = sequences.first_key_value()?;
+    let first = numbered(whole);
     let numbers: Vec<Sequence> = first.order.iter().map(|at| first.number(*at)).collect();
     if numbers.iter().any(|number| number.get().is_none()) {
         return None;
     }
-    let mut lane = InStep::default();
-    lane.add(first.rank, first.places());
-    for list in lists {
+    let (mut lane, places) = (InStep::default(), first.places());
+    lane.add(first.rank, places.clone());
+    for own in sequences.iter().skip(1) {
+        if are_alike(ranks, whole, own) {
+            lane.add(*own.0, places.clone());
+            continue;
+        }
+        let list = numbered(own);
         if list.order.len() != numbers.len() || !list.order.iter().zip(&numbers).all(|(at, number)| list.number(*at) == *number)
         {
             return None;
@@ -368,10 +389,14 @@ mod tests {
             if let (Some(other), Some(last), false) = (other, own.last_mut(), numbers.is_empty()) {
                 last[other.index(numbers.len())].sequence = Sequence::of(Some(77));
             }
-            let own: Vec<Collectives> = own.into_iter().map(Collectives::from).collect();
-            let order: Vec<u32> = (0..numbers.len() as u32).collect();
-            let lists = || own.iter().enumerate().map(|(rank, own)| Numbered::of(rank, own, order.clone()));
-            if let Some(instances) = in_step(lists()) {
+            let of_rank = |(rank, own): (u32, Vec<LocalCollective>)| {
+                RankCollectives { rank: rankscope_time::Rank(rank), groups: Vec::new(), collectives: own.into(), steps: Vec::new() }
+            };
+            let own: Vec<RankCollectives> = (0..).zip(own).map(of_rank).collect();
+            let sequences: Sequences = (0..own.len()).map(|rank| (rank, Column::counting(numbers.len()))).collect();
+            let numbered = |(rank, list): (&usize, &Column)| Numbered::of(*rank, &own[*rank].collectives, indices(list));
+            let lists = || sequences.iter().map(numbered);
+            if let Some(instances) = in_step(&own, &sequences, numbered) {
                 let listed: Vec<Members> = number_by_number(lists().collect()).into_iter().map(Members::from).collect();
                 prop_assert_eq!(instances, listed);
             } else {

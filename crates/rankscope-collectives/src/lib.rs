@@ -51,6 +51,7 @@ mod members;
 mod offsets;
 mod parallelism;
 mod pattern;
+mod places;
 mod search;
 mod sequence;
 mod splits;
@@ -70,5 +71,6 @@ pub use matching::{Instance, Matched, RankCollectives, Step, match_nothing, matc
 pub use members::{Member, Members, Stretch};
 pub use parallelism::Parallelism;
 pub use pattern::{CommPatterns, PatternError};
+pub use places::Places;
 pub use splits::Splits;
 pub use stay::CollectiveStay;

@@ -187,7 +187,7 @@ fn places_by_group(list: &RankCollectives) -> Vec<Column> {
     let mut places: Vec<Vec<u64>> = vec![Vec::new(); list.groups.len() + 1];
     if let Some(only) = list.collectives.only_group() {
         let mut columns = vec![Column::default(); places.len()];
-        columns[group_of(only)] = all.map(|at| at as u64).collect();
+        columns[group_of(only)] = Column::counting(all.len());
         return columns;
     }
     all.for_each(|at| places[group_of(list.collectives.group(at))].push(at as u64));

@@ -7,7 +7,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::{Column, Instance};
+use crate::{Column, Instance, Places};
 
 /// One rank's part in a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,9 +65,15 @@ impl InStep {
         (0..count as u32).map(|at| Members(Kept::InStep { lane: Arc::clone(&lane), at })).collect()
     }
 
-    /// Where the collectives from the one numbered `from` on stand in the list of the rank at `place`.
-    fn places(&self, place: usize, from: u32, to: &mut [u64]) {
-        self.places[place].read(from as usize, to);
+    /// Where as many collectives from the one numbered `from` on stand in the list of the rank at `place`.
+    fn places<'a>(&self, place: usize, from: u32, count: usize, room: &'a mut Vec<u64>) -> Places<'a> {
+        if let Some(first) = self.places[place].counts_on(from as usize) {
+            return Places::Following(first as usize..first as usize + count);
+        }
+        // All of it is written over.
+        room.resize(count, 0);
+        self.places[place].read(from as usize, room);
+        Places::of(room)
     }
 
     #[inline]
@@ -214,14 +220,12 @@ impl<'a> Stretch<'a> {
         self.lane.ranks[place] as usize
     }
 
-    /// Where they stand in the list of the rank at `place`, into `to`.
+    /// Where they stand in the list of the rank at `place`. `room` is for what does not go without saying.
     ///
     /// # Panics
     /// If there are not so many.
-    pub fn places(&self, place: usize, to: &mut Vec<u64>) {
-        // All of it is written over.
-        to.resize(self.len, 0);
-        self.lane.places(place, self.from, to);
+    pub fn places<'b>(&self, place: usize, room: &'b mut Vec<u64>) -> Places<'b> {
+        self.lane.places(place, self.from, self.len, room)
     }
 }
 
@@ -278,6 +282,11 @@ mod tests {
             let whole = rest.map_or(Some(first), |rest| first.and(&rest));
             prop_assert_eq!(whole.map(|whole| (whole.lane(), whole.len())), Some((stretch.lane(), count)));
             prop_assert!(first.and(&first).is_none());
+            let mut room = Vec::new();
+            for place in 0..ranks.len() {
+                let own = stretch.places(place, &mut room);
+                prop_assert_eq!(own.iter().collect::<Vec<_>>(), all.iter().map(|members| members.at(place).collective()).collect::<Vec<_>>());
+            }
             for (at, members) in all.iter().enumerate() {
                 prop_assert!((0..ranks.len()).all(|place| stretch.member(place, at) == members.at(place)));
                 let listed: Members = ranks.iter().zip(&starts).map(|(rank, own)| Member::of(*rank, places(*own)[at] as usize)).collect();

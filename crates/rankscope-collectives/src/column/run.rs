@@ -26,6 +26,16 @@ impl Run {
     /// Bytes of a run where runs are listed.
     pub(super) const BYTES: usize = 24;
 
+    /// The line of the numbers from 0 on.
+    pub(super) fn counting() -> Self {
+        Self { base: 0, step: 1, at: 0, width: 0 }
+    }
+
+    /// Whether its numbers count on, one by one.
+    pub(super) fn counts(&self) -> bool {
+        self.is_line() && self.step == 1
+    }
+
     /// The narrower one of a level line and the one through the first and the last of `numbers`, of which there is one at least.
     pub(super) fn above(numbers: &[u64], at: u64) -> Self {
         let steps = (numbers.len() as i64 - 1).max(1);

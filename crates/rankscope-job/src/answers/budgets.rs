@@ -75,11 +75,10 @@ pub(super) fn budgets(job: &Job, analysis: &Analysis, steps: &Steps<'_>) -> Cost
     let mut known: Vec<Known<'_>> = known.collect();
     let mut sums =
         Sums { job, budgets: Budgets::new(best, job.open_between_ranks_ns()), leavings, columns: Columns::default() };
-    let mut of_rank = OfRank::default();
     for range in together(&all) {
         let (met, known) = (&all[range.clone()], &mut known[range]);
         known.iter().for_each(|one| sums.budgets.add(&one.of));
-        each_rank(met, &mut of_rank, |rank, own| sums.add(rank, own, known));
+        each_rank(met, |rank, own| sums.add(rank, own, known));
         met.iter().zip(known).for_each(|((instance, _), one)| sums.end(one, instance.members.len()));
     }
     let Sums { budgets, leavings, .. } = sums;
@@ -123,7 +122,7 @@ struct Columns {
 
 impl Sums<'_> {
     /// Adds the parts that a rank has in the collectives `known`.
-    fn add(&mut self, rank: usize, own: &OfRank, known: &mut [Known<'_>]) {
+    fn add(&mut self, rank: usize, own: &OfRank<'_>, known: &mut [Known<'_>]) {
         let Columns { starts_ns, came_ns, stays_ns, exposed_ns } = &mut self.columns;
         let (collectives, report) = (&self.job.collectives[rank].collectives, &self.job.ranks[rank].report);
         collectives.gather(&own.places, starts_ns, stays_ns);
@@ -136,17 +135,18 @@ impl Sums<'_> {
         let (from, until) = spans().fold((i64::MAX, i64::MIN), |(from, until), (start, end)| (from.min(start), until.max(end)));
         let exposed = report.accounting.exposed_comm_within(from, until);
         let mut windows = exposed.windows();
-        let rows = spans().zip(&*came_ns).zip(&*exposed_ns).zip(own.parts.iter().zip(&own.places));
-        for (((span_ns, came_ns), exposed_ns), (part, place)) in rows {
-            let one = &mut known[part.collective as usize];
+        let rows = spans().zip(&*came_ns).zip(&*exposed_ns).zip(own.places.iter());
+        for (at, (((span_ns, came_ns), exposed_ns), place)) in rows.enumerate() {
+            let (collective, member) = own.part(at);
+            let one = &mut known[collective];
             let (stay_ns, exposed_ns) = (span_ns.1.wrapping_sub(span_ns.0).max(0), exposed_ns.cast_signed());
-            let kind = || collectives.operation(*place as usize).kind;
+            let kind = || collectives.operation(place).kind;
             let wait_ns = wait_ns(one.arrival, kind, one.last_ns.wrapping_sub(*came_ns), stay_ns);
             let exposed_wait_ns = exposed_wait_ns(&mut windows, span_ns, wait_ns, exposed_ns);
             let stay = Stay { stay_ns, wait_ns, exposed_ns, exposed_wait_ns };
             one.saved_ns = one.saved_ns.saturating_add(self.budgets.add_stay(&one.of, &stay));
             if let Some(leaving) = &mut one.leaving {
-                self.leavings.add(leaving, part.member as usize, stay_ns - wait_ns);
+                self.leavings.add(leaving, member, stay_ns - wait_ns);
             }
         }
     }

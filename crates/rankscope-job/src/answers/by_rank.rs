@@ -6,29 +6,52 @@
 use std::ops::Range;
 
 use rankscope_analyze::Arrival;
-use rankscope_collectives::{Instance, Stretch};
+use rankscope_collectives::{Instance, Places, Stretch};
 
 /// A matched collective, and who came when.
 pub(super) type Met<'a> = (&'a Instance, &'a Arrival);
 
-/// One rank's part in collectives that are gone through together: room that is used again.
-#[derive(Default)]
-pub(super) struct OfRank {
-    /// Where the rank's parts stand in its list, ascending.
-    pub(super) places: Vec<u64>,
-    /// Which collective each is of, and which member that rank is.
-    pub(super) parts: Vec<Part>,
-    room: Vec<u64>,
+/// One rank's parts in collectives that are gone through together.
+pub(super) struct OfRank<'b> {
+    /// Where they stand in the rank's list, ascending.
+    pub(super) places: Places<'b>,
+    parts: Parts<'b>,
+}
+
+/// What each of the parts is of.
+enum Parts<'b> {
+    /// Of collectives one after the other from `first` on, of each the same member.
+    OfRun { first: usize, member: usize },
+    /// Of any.
+    Mixed(&'b [Part]),
 }
 
 /// A rank's part in a collective.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Part {
+#[derive(Clone, Copy)]
+struct Part {
     place: u32,
     /// The number of the collective among those that are gone through together.
-    pub(super) collective: u32,
+    collective: u32,
     /// The place among its members.
-    pub(super) member: u32,
+    member: u32,
+}
+
+impl OfRank<'_> {
+    /// The number of the collective that the part at `at` is of, among those that are gone through together, and the place among its members.
+    #[inline]
+    pub(super) fn part(&self, at: usize) -> (usize, usize) {
+        match self.parts {
+            Parts::OfRun { first, member } => (first + at, member),
+            Parts::Mixed(parts) => (parts[at].collective as usize, parts[at].member as usize),
+        }
+    }
+}
+
+/// Room for the parts of one rank.
+#[derive(Default)]
+struct Room {
+    places: Vec<u64>,
+    parts: Vec<Part>,
 }
 
 /// Stays of collectives that are gone through together, at most. The more, the more of a rank is read at a time.
@@ -68,21 +91,30 @@ pub(super) fn together<'b>(all: &'b [Met<'_>]) -> impl Iterator<Item = Range<usi
 }
 
 /// Hands each rank and its parts in the collectives `met` to `look`.
-pub(super) fn each_rank(met: &[Met<'_>], of_rank: &mut OfRank, mut look: impl FnMut(usize, &OfRank)) {
+pub(super) fn each_rank(met: &[Met<'_>], mut look: impl FnMut(usize, &OfRank<'_>)) {
     let runs = runs(met);
     let listed =
         |(run, of): (u32, &Run<'_>)| (0..).zip(met[of.first].0.members.ranks()).map(move |(member, rank)| (rank, run, member));
     let mut all: Vec<(usize, u32, u32)> = (0..).zip(&runs).flat_map(listed).collect();
     all.sort_by_key(|(rank, ..)| *rank);
+    let mut room = Room::default();
     for own in all.chunk_by(|a, b| a.0 == b.0) {
-        of_rank.parts.clear();
-        own.iter().for_each(|(_, run, member)| of_rank.add(met, &runs[*run as usize], *member));
-        if own.len() > 1 {
-            of_rank.parts.sort_unstable_by_key(|part| part.place);
-        }
-        of_rank.places.clear();
-        of_rank.places.extend(of_rank.parts.iter().map(|part| u64::from(part.place)));
-        look(own[0].0, of_rank);
+        let run = |run: u32| &runs[run as usize];
+        let of_rank = match own {
+            [(_, only, member)] => {
+                let (run, member) = (run(*only), *member as usize);
+                OfRank { places: run.places(met, member, &mut room.places), parts: Parts::OfRun { first: run.first, member } }
+            }
+            several => {
+                room.parts.clear();
+                several.iter().for_each(|(_, of, member)| room.add(met, run(*of), *member));
+                room.parts.sort_unstable_by_key(|part| part.place);
+                room.places.clear();
+                room.places.extend(room.parts.iter().map(|part| u64::from(part.place)));
+                OfRank { places: Places::of(&room.places), parts: Parts::Mixed(&room.parts) }
+            }
+        };
+        look(own[0].0, &of_rank);
     }
 }
 
@@ -100,20 +132,26 @@ fn runs<'a>(met: &[Met<'a>]) -> Vec<Run<'a>> {
     runs
 }
 
-impl OfRank {
-    /// Adds its parts in a run, of which it is that member.
-    fn add(&mut self, met: &[Met<'_>], run: &Run<'_>, member: u32) {
-        match &run.stretch {
-            Some(stretch) => stretch.places(member as usize, &mut self.room),
+impl Run<'_> {
+    /// Where the collectives stand in the list of that member's rank.
+    fn places<'b>(&self, met: &[Met<'_>], member: usize, room: &'b mut Vec<u64>) -> Places<'b> {
+        match &self.stretch {
+            Some(stretch) => stretch.places(member, room),
             None => {
-                self.room.clear();
-                self.room.push(met[run.first].0.members.at(member as usize).collective() as u64);
+                let only = met[self.first].0.members.at(member).collective();
+                Places::Following(only..only + 1)
             }
         }
-        let collectives = run.first as u32..(run.first + run.len) as u32;
+    }
+}
+
+impl Room {
+    /// Adds a rank's parts in a run, of which it is that member.
+    fn add(&mut self, met: &[Met<'_>], run: &Run<'_>, member: u32) {
+        let places = run.places(met, member as usize, &mut self.places);
         // A rank has fewer than 2³² of them.
-        let part = |(place, collective): (&u64, u32)| Part { place: *place as u32, collective, member };
-        self.parts.extend(self.room.iter().zip(collectives).map(part));
+        let part = |(place, collective): (usize, u32)| Part { place: place as u32, collective, member };
+        self.parts.extend(places.iter().zip(run.first as u32..).map(part));
     }
 }
 
@@ -169,11 +207,14 @@ mod tests {
             for range in together(&all) {
                 let met = &all[range.clone()];
                 let mut last = None;
-                each_rank(met, &mut OfRank::default(), |rank, own| {
-                    assert!(last < Some(rank) && own.places.is_sorted_by(|a, b| a < b), "{last:?} {rank} {:?}", own.places);
+                each_rank(met, |rank, own| {
+                    let places: Vec<usize> = own.places.iter().collect();
+                    assert!(last < Some(rank) && places.is_sorted_by(|a, b| a < b), "{last:?} {rank} {places:?}");
                     last = Some(rank);
-                    let part = |(place, part): (&u64, &Part)| (range.start + part.collective as usize, part.member as usize, rank, *place as usize);
-                    told.extend(own.places.iter().zip(&own.parts).map(part));
+                    told.extend(places.into_iter().enumerate().map(|(at, place)| {
+                        let (collective, member) = own.part(at);
+                        (range.start + collective, member, rank, place)
+                    }));
                 });
             }
             told.sort_unstable();

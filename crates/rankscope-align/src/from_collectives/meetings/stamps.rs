@@ -27,8 +27,6 @@ pub(super) enum Stamps<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Room {
     places: Vec<u64>,
-    starts_ns: Vec<u64>,
-    stays_ns: Vec<u64>,
     entered_ns: Vec<i64>,
     left_ns: Vec<i64>,
 }
@@ -41,11 +39,9 @@ impl Room {
 
     /// Adds when the member at `place` entered the collectives of `stretch`, and when it left.
     pub(super) fn add(&mut self, ranks: &[RankCollectives], stretch: &Stretch<'_>, place: usize) {
-        let Self { places, starts_ns, stays_ns, entered_ns, left_ns } = self;
-        stretch.places(place, places);
-        ranks[stretch.rank(place)].collectives.gather(places, starts_ns, stays_ns);
-        entered_ns.extend(starts_ns.iter().map(|start_ns| start_ns.cast_signed()));
-        left_ns.extend(starts_ns.iter().zip(stays_ns).map(|(start_ns, stay_ns)| start_ns.wrapping_add(*stay_ns).cast_signed()));
+        let Self { places, entered_ns, left_ns } = self;
+        let places = stretch.places(place, places);
+        ranks[stretch.rank(place)].collectives.add_stamps(&places, entered_ns, left_ns);
     }
 
     /// Adds the stamps of one meeting.
