@@ -79,7 +79,7 @@ struct Place<'a> {
 /// All collectives found on more than one rank.
 pub(crate) fn meetings<'a>(ranks: &'a [RankCollectives], matched: &'a Matched) -> Meetings<'a> {
     // Of few ranks each is compared with all others, and stamps are asked for as often.
-    meetings_by(&OfInstances { ranks, matched, reads_columns: ranks.len() > DENSE_RANKS_MAX })
+    meetings_by(&OfInstances { ranks, matched, reads_columns: ranks.len() > DENSE_RANKS_MAX, all_wait: all_wait(ranks) })
 }
 
 fn meetings_by<'a>(source: &OfInstances<'a>) -> Meetings<'a> {
@@ -97,6 +97,13 @@ struct OfInstances<'a> {
     matched: &'a Matched,
     /// Whether what ranks in step did is read in their columns, and not copied.
     reads_columns: bool,
+    /// By rank, whether everybody needs everybody in all that it did.
+    all_wait: Vec<bool>,
+}
+
+/// By rank, whether everybody needs everybody in all that it did: then it has one role.
+fn all_wait(ranks: &[RankCollectives]) -> Vec<bool> {
+    ranks.iter().map(|rank| !rank.collectives.may_have(|kind| !kind.needs_all())).collect()
 }
 
 impl Source for OfInstances<'_> {
@@ -114,6 +121,10 @@ impl Source for OfInstances<'_> {
         let of = &self.ranks[member.rank()];
         let (is_needed, needs) = role(member.collective(), &self.matched.groups[instance.group], of);
         Member::of(&Stay { is_needed, needs, ..Stay::of(member.rank(), 0, 0) })
+    }
+
+    fn is_same(&self, tile: &[&Instance], is_in_step: bool, place: usize) -> bool {
+        is_in_step && self.all_wait[tile[0].members.rank(place)]
     }
 
     fn is_in_step(&self, tile: &[&Instance]) -> bool {

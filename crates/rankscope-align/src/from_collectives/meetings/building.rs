@@ -27,6 +27,9 @@ pub(super) trait Source {
     /// The one at `place`.
     fn member(&self, meeting: &Self::Meeting<'_>, place: usize) -> Member;
 
+    /// Whether the one at `place` of all meetings of `tile` is the same in the same role, as far as that is known without a look at each.
+    fn is_same(&self, tile: &[Self::Meeting<'_>], is_in_step: bool, place: usize) -> bool;
+
     /// Whether the stamps of each member in the meetings of `tile` lie together, too.
     fn is_in_step(&self, tile: &[Self::Meeting<'_>]) -> bool;
 
@@ -58,10 +61,11 @@ impl<'a> Meetings<'a> {
         for tile in tiles {
             let Some(first) = tile.first() else { continue };
             known.key.members.clear();
+            let is_in_step = source.is_in_step(tile);
             let is_uniform = (0..source.members(first)).all(|place| {
                 let own = source.member(first, place);
                 known.key.members.push(own);
-                tile[1..].iter().all(|other| source.member(other, place) == own)
+                source.is_same(tile, is_in_step, place) || tile[1..].iter().all(|other| source.member(other, place) == own)
             });
             if is_uniform {
                 let stretch = source.in_columns(tile);
@@ -215,6 +219,10 @@ impl Source for Listed {
 
     fn member(&self, stays: &Vec<super::Stay>, place: usize) -> Member {
         Member::of(&stays[place])
+    }
+
+    fn is_same(&self, _: &[Vec<super::Stay>], _: bool, _: usize) -> bool {
+        false
     }
 
     fn is_in_step(&self, _: &[Vec<super::Stay>]) -> bool {
