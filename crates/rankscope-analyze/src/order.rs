@@ -28,14 +28,16 @@ pub(crate) struct Orders {
 impl Orders {
     /// Adds one of indices of ranks with their waits, first to come first.
     pub(crate) fn push(&mut self, comings: impl ExactSizeIterator<Item = (u32, i64)> + Clone) {
-        let is_short = |(rank, wait_ns): (u32, i64)| u16::try_from(rank).is_ok() && u32::try_from(wait_ns).is_ok();
-        if comings.clone().all(is_short) {
-            self.bytes.reserve(comings.len() * SHORT);
-            for (rank, wait_ns) in comings {
-                let ([a, b, ..], [c, d, e, f, ..]) = (rank.to_le_bytes(), wait_ns.to_le_bytes());
-                self.bytes.extend([a, b, c, d, e, f]);
-            }
-        } else {
+        let from = self.bytes.len();
+        self.bytes.resize(from + comings.len() * SHORT, 0);
+        let mut are_short = true;
+        for (to, (rank, wait_ns)) in self.bytes[from..].as_chunks_mut().0.iter_mut().zip(comings.clone()) {
+            are_short &= u16::try_from(rank).is_ok() & u32::try_from(wait_ns).is_ok();
+            let ([a, b, ..], [c, d, e, f, ..]) = (rank.to_le_bytes(), wait_ns.to_le_bytes());
+            *to = [a, b, c, d, e, f];
+        }
+        if !are_short {
+            self.bytes.truncate(from);
             for (rank, wait_ns) in comings {
                 self.bytes.extend(rank.to_le_bytes());
                 self.bytes.extend(wait_ns.to_le_bytes());

@@ -29,6 +29,9 @@ struct Block {
 const BLOCK: usize = 1 + STEPS;
 const STEPS: usize = 64;
 
+/// Steps that are read at a time: of a few blocks.
+const READ: usize = 8 * STEPS;
+
 impl Packed {
     /// The same set.
     pub(crate) fn of(set: &Intervals) -> Self {
@@ -79,42 +82,24 @@ impl Packed {
     /// The intervals of these blocks.
     fn of_blocks(&self, blocks: Range<usize>) -> Vec<(i64, i64)> {
         let mut list = Vec::with_capacity(blocks.len() * BLOCK);
-        let mut steps = Steps::default();
-        for (block, before) in self.blocks[blocks.clone()].iter().zip((blocks.start * STEPS..).step_by(STEPS)) {
-            let mut at_ns = block.end_ns;
-            list.push((block.start_ns, block.end_ns));
-            let (gaps_ns, lengths_ns) = steps.read(self, before);
-            list.extend(gaps_ns.iter().zip(lengths_ns).map(|(gap_ns, length_ns)| {
-                let start_ns = at_ns.wrapping_add_unsigned(*gap_ns);
-                at_ns = start_ns.wrapping_add_unsigned(*length_ns);
-                (start_ns, at_ns)
-            }));
+        let (mut gaps_ns, mut lengths_ns) = ([0; READ], [0; READ]);
+        for (blocks, before) in self.blocks[blocks.clone()].chunks(READ / STEPS).zip((blocks.start * STEPS..).step_by(READ)) {
+            let count = (self.gaps_ns.len() - before).min(blocks.len() * STEPS);
+            self.gaps_ns.read(before, &mut gaps_ns[..count]);
+            self.lengths_ns.read(before, &mut lengths_ns[..count]);
+            let steps = gaps_ns[..count].chunks(STEPS).zip(lengths_ns[..count].chunks(STEPS));
+            // The last block may be of its first interval alone.
+            for (block, (gaps_ns, lengths_ns)) in blocks.iter().zip(steps.chain([Default::default()])) {
+                let mut at_ns = block.end_ns;
+                list.push((block.start_ns, block.end_ns));
+                list.extend(gaps_ns.iter().zip(lengths_ns).map(|(gap_ns, length_ns)| {
+                    let start_ns = at_ns.wrapping_add_unsigned(*gap_ns);
+                    at_ns = start_ns.wrapping_add_unsigned(*length_ns);
+                    (start_ns, at_ns)
+                }));
+            }
         }
         list
-    }
-}
-
-/// The gaps and lengths of a block's intervals but for its first.
-#[derive(Clone, Debug)]
-struct Steps {
-    gaps_ns: [u64; STEPS],
-    lengths_ns: [u64; STEPS],
-}
-
-impl Steps {
-    /// Those of the block of `set` that has so many before it.
-    fn read(&mut self, set: &Packed, before: usize) -> (&[u64], &[u64]) {
-        let count = (set.gaps_ns.len() - before).min(STEPS);
-        let (gaps_ns, lengths_ns) = (&mut self.gaps_ns[..count], &mut self.lengths_ns[..count]);
-        set.gaps_ns.read(before, gaps_ns);
-        set.lengths_ns.read(before, lengths_ns);
-        (gaps_ns, lengths_ns)
-    }
-}
-
-impl Default for Steps {
-    fn default() -> Self {
-        Self { gaps_ns: [0; STEPS], lengths_ns: [0; STEPS] }
     }
 }
 
