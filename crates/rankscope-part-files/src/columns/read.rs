@@ -1,5 +1,6 @@
 //! Bytes to columns.
 
+use super::flags::Flags;
 use crate::error::{Codec, ColumnFault, Error};
 use crate::frame::{BLOCK_BYTES_MAX, Kind, STRING_BYTES_MAX};
 use crate::varint::{take, two_of_word, unzigzag};
@@ -120,13 +121,13 @@ impl<'a> Columns<'a> {
     /// # Errors
     /// As [`Self::unsigned`].
     pub fn bits(&mut self) -> Result<Vec<bool>, Error> {
+        Ok(self.flags()?.iter().collect())
+    }
+
+    /// The same without a list of them.
+    pub(crate) fn flags(&mut self) -> Result<Flags<'a>, Error> {
         self.next(Codec::Bits, |column| {
-            let bytes = column.exactly(column.rows.div_ceil(8))?;
-            let mut values = Vec::with_capacity(8 * bytes.len());
-            bytes.iter().for_each(|byte| values.extend([0, 1, 2, 3, 4, 5, 6, 7].map(|bit| byte >> bit & 1 == 1)));
-            values.truncate(column.rows);
-            let behind = bytes.last().map_or(0, |last| u32::from(*last) >> (column.rows - 8 * (bytes.len() - 1)));
-            if behind != 0 { Err(ColumnFault::TrailingBytes) } else { Ok(values) }
+            Flags::of(column.exactly(column.rows.div_ceil(8))?, column.rows).ok_or(ColumnFault::TrailingBytes)
         })
     }
 
@@ -222,40 +223,17 @@ impl<'a> Column<'a> {
     /// `count` numbers, which take all bytes, as what `one` makes of each.
     fn numbers<T>(&self, count: usize, mut one: impl FnMut(u64) -> T) -> Result<Vec<T>, ColumnFault> {
         // Each takes a byte at least.
-        let mut values = Vec::with_capacity(count.min(self.bytes.len()));
-        self.each_number(count, |number| values.push(one(number)))?;
-        Ok(values)
-    }
-
-    /// The same handed to `put`, one after the other.
-    #[inline(always)]
-    fn each_number(&self, count: usize, mut put: impl FnMut(u64)) -> Result<(), ColumnFault> {
-        let (mut from, mut left) = (self.bytes, count);
-        if count > from.len() {
+        if count > self.bytes.len() {
             return Err(ColumnFault::Cut);
         }
-        while left >= 8
-            && let Some(next) = from.first_chunk::<8>()
-        {
-            let word = u64::from_le_bytes(*next);
-            // Many columns have small numbers alone, of a byte each.
-            if word & 0x8080_8080_8080_8080 == 0 {
-                next.iter().for_each(|byte| put(u64::from(*byte)));
-                from = &from[8..];
-                left -= 8;
-            } else if let Some((two, len)) = two_of_word(word) {
-                two.into_iter().for_each(&mut put);
-                from = &from[len..];
-                left -= 2;
-            } else {
-                put(number(&mut from)?);
-                left -= 1;
-            }
+        let mut values = Vec::with_capacity(count);
+        let (mut from, mut some) = (self.bytes, [0; AT_ONCE]);
+        while values.len() < count {
+            let some = &mut some[..(count - values.len()).min(AT_ONCE)];
+            fill(some, &mut from)?;
+            values.extend(some.iter().map(|number| one(*number)));
         }
-        for _ in 0..left {
-            put(number(&mut from)?);
-        }
-        if from.is_empty() { Ok(()) } else { Err(ColumnFault::TrailingBytes) }
+        if from.is_empty() { Ok(values) } else { Err(ColumnFault::TrailingBytes) }
     }
 
     /// The bytes, of which there have to be `len`.
@@ -283,6 +261,32 @@ fn collected<'a, T>(
         values.push(one(from)?);
     }
     Ok(values)
+}
+
+/// Numbers that are read before anything is made of them.
+const AT_ONCE: usize = 256;
+
+/// Takes as many numbers as there is room for.
+fn fill(to: &mut [u64], from: &mut &[u8]) -> Result<(), ColumnFault> {
+    let mut at = 0;
+    while let (Some(next), Some(eight)) = (from.first_chunk::<8>(), to.get_mut(at..at + 8)) {
+        let word = u64::from_le_bytes(*next);
+        // Many columns have small numbers alone, of a byte each.
+        if word & 0x8080_8080_8080_8080 == 0 {
+            eight.copy_from_slice(&next.map(u64::from));
+            (*from, at) = (&from[8..], at + 8);
+        } else if let Some((two, len)) = two_of_word(word) {
+            eight[..2].copy_from_slice(&two);
+            (*from, at) = (&from[len..], at + 2);
+        } else {
+            eight[0] = number(from)?;
+            at += 1;
+        }
+    }
+    for to in &mut to[at..] {
+        *to = number(from)?;
+    }
+    Ok(())
 }
 
 #[inline(always)]

@@ -205,17 +205,17 @@ fn read_rows(columns: &mut Columns<'_>, operations: usize) -> Result<Rows, Error
     let (starts_ns, stays_ns) = (columns.deltas()?, columns.signed()?);
     let (spans, numbers) = (columns.deltas()?, columns.narrow::<usize>()?);
     let (sequences, peers) = (columns.options_as(Sequence::of)?, columns.options()?);
-    let (whole, exposed) = (columns.bits()?, columns.signed()?);
+    let (whole, exposed) = (columns.flags()?, columns.signed()?);
     columns.fit(starts_ns.len(), &[stays_ns.len(), spans.len(), numbers.len(), sequences.len(), peers.len(), whole.len()])?;
     if numbers.iter().any(|number| *number >= operations) {
         return Err(columns.misfit("a collective is of an operation that is not there"));
     }
-    if whole.iter().filter(|is_whole| !**is_whole).count() != exposed.len() {
+    if whole.len() - whole.count() != exposed.len() {
         return Err(columns.misfit("there are not as many exposed times as collectives"));
     }
     let mut exposed = exposed.into_iter();
     // There are as many as are not whole.
-    let own = |(is_whole, stay_ns): (&bool, &i64)| if *is_whole { *stay_ns } else { exposed.next().unwrap_or(0) };
+    let own = |(is_whole, stay_ns): (bool, &i64)| if is_whole { *stay_ns } else { exposed.next().unwrap_or(0) };
     let exposed_ns = whole.iter().zip(&stays_ns).map(own).collect();
     let spans = spans.into_iter().map(|span| columns.one(span).map(SpanId)).collect::<Result<_, _>>()?;
     let peer = |peer: Option<u64>| peer.map(|peer| columns.one(peer)).transpose();

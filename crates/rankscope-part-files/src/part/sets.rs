@@ -17,6 +17,14 @@ pub(super) struct Known(Vec<i64>);
 impl Known {
     /// The starts and ends of stays, each in any order: mostly both are in order of time already.
     pub(super) fn of(mut starts_ns: Vec<i64>, mut ends_ns: Vec<i64>) -> Self {
+        // Mostly one ended before the next started, and each took its time.
+        let in_turn = |apart: bool, (start_ns, end_ns): (&i64, &i64)| apart & (start_ns < end_ns);
+        let are_in_turn = starts_ns.len() == ends_ns.len()
+            && starts_ns.iter().zip(&ends_ns).fold(true, in_turn)
+            && ends_ns.iter().zip(starts_ns.iter().skip(1)).fold(true, in_turn);
+        if are_in_turn {
+            return Self(starts_ns.into_iter().zip(ends_ns).flat_map(|(start_ns, end_ns)| [start_ns, end_ns]).collect());
+        }
         starts_ns.sort();
         ends_ns.sort();
         Self(union(&starts_ns, &ends_ns))
@@ -44,14 +52,13 @@ impl Known {
     }
 
     pub(super) fn read(&self, columns: &mut Columns<'_>) -> Result<Intervals, Error> {
-        let (passed, gaps_ns, by_known) = (columns.narrow::<usize>()?, columns.unsigned()?, columns.bits()?);
+        let (passed, gaps_ns, by_known) = (columns.narrow::<usize>()?, columns.unsigned()?, columns.flags()?);
         let (lengths_ns, ends_ns) = (columns.unsigned()?, columns.signed()?);
-        let ending_by_known = by_known.iter().filter(|by_known| **by_known).count();
         columns.fit(passed.len(), &[gaps_ns.len(), by_known.len(), lengths_ns.len() + ends_ns.len()])?;
         let mut walk = Walk::of(&self.0);
-        let (mut list, mut is_there) = (Vec::with_capacity(passed.len()), ending_by_known == ends_ns.len());
+        let (mut list, mut is_there) = (Vec::with_capacity(passed.len()), by_known.count() == ends_ns.len());
         let (mut length, mut end) = (0, 0);
-        for ((passed, gap_ns), by_known) in passed.into_iter().zip(gaps_ns).zip(by_known) {
+        for ((passed, gap_ns), by_known) in passed.into_iter().zip(gaps_ns).zip(by_known.iter()) {
             is_there &= walk.pass(passed).is_some();
             let start_ns = walk.at_ns.wrapping_add_unsigned(gap_ns);
             // Nobody can tell which of the two it is, so both are looked up.
@@ -145,7 +152,11 @@ impl<'a> Walk<'a> {
 
     /// An interval ended.
     fn end(&mut self, end_ns: i64) {
-        self.passed += self.count_until(end_ns);
+        self.passed += match self.ahead() {
+            // With the next known moment or before that, as mostly.
+            Some(next_ns) if end_ns <= next_ns => usize::from(end_ns == next_ns),
+            _ => self.count_until(end_ns),
+        };
         self.at_ns = end_ns;
     }
 }
@@ -193,6 +204,17 @@ mod tests {
         fn what_is_known_is_in_order_and_each_once(moments in moments(-20..20i64)) {
             let expected: std::collections::BTreeSet<i64> = moments.iter().copied().collect();
             prop_assert_eq!(halves(moments).0, expected.into_iter().collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn what_comes_in_turn_is_known_as_what_does_not(moments in moments(-60..60i64), other in 0usize..40) {
+            let mut in_turn = moments;
+            in_turn.sort_unstable();
+            in_turn.dedup();
+            let (starts, ends): (Vec<i64>, Vec<i64>) = in_turn.chunks_exact(2).map(|pair| (pair[0], pair[1])).unzip();
+            let at = other % starts.len().max(1);
+            let turned = |list: &[i64]| [&list[at..], &list[..at]].concat();
+            prop_assert_eq!(Known::of(starts.clone(), ends.clone()).0, Known::of(turned(&starts), turned(&ends)).0);
         }
 
         #[test]

@@ -47,15 +47,16 @@ impl Columns<'_> {
 
     /// The same as what `of` makes of each.
     pub(super) fn options_as<T>(&mut self, of: impl Fn(Option<u64>) -> T) -> Result<Vec<T>, Error> {
-        let (is_there, values) = (self.bits()?, self.deltas()?);
-        if is_there.iter().filter(|is_there| **is_there).count() != values.len() {
+        let (is_there, values) = (self.flags()?, self.deltas()?);
+        if is_there.count() != values.len() {
             return Err(self.misfit("there are not as many numbers as the column before them says"));
         }
         let mut values = values.into_iter().map(i64::cast_unsigned);
-        // Mostly all of them have one.
-        match values.len() == is_there.len() {
-            true => Ok(values.map(|value| of(Some(value))).collect()),
-            false => Ok(is_there.into_iter().map(|is_there| of(if is_there { values.next() } else { None })).collect()),
+        // Mostly all of them have one, or none has.
+        match values.len() {
+            0 => Ok((0..is_there.len()).map(|_| of(None)).collect()),
+            all if all == is_there.len() => Ok(values.map(|value| of(Some(value))).collect()),
+            _ => Ok(is_there.iter().map(|is_there| of(if is_there { values.next() } else { None })).collect()),
         }
     }
 
