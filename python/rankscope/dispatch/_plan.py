@@ -190,11 +190,16 @@ class Plan:
         with the queries, each of which sees those up to itself, or before them, and all are seen."""
         return self._native.tasks()
 
-    def rank(self, number: int) -> RankRows:
-        """What one rank needs to execute the plan."""
+    def rank(self, number: int, *, kept_last: bool = False) -> RankRows:
+        """What one rank needs to execute the plan.
+
+        With `kept_last`, counts are of what crosses between ranks, and the rows that stay on the rank are the last `q_kept` and `kv_kept`
+        of both buffers: an all-to-all takes what is before them, and they are copied from one buffer to the other.
+        """
         if not 0 <= index(number) < self.world_size:
             raise PlanError(f"rank {number} is not one of 0 to {self.world_size - 1}")
-        return RankRows(rank=number, world_size=self.world_size, plan_hash=self.hash, **self._native.rank(number))
+        fields = self._native.rank(number, bool(kept_last))
+        return RankRows(rank=number, world_size=self.world_size, plan_hash=self.hash, **fields)
 
     def to_dict(self, *, explain: bool = False) -> dict[str, Any]:
         """What `rankscope dispatch plan --format json` prints; with `explain`, why every piece moved. Of a plan that was read, planner,

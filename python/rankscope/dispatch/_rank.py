@@ -21,6 +21,8 @@ class RankRows:
     the send buffer of an all-to-all with `q_send_counts` and `q_receive_counts`, and `received.index_select(0, q_receive_rows)` the
     queries of this rank's tasks, one after the other. Keys and values do the same with their own arrays. Outputs return the same way
     backwards, and gradients as well, added up where a row was taken twice.
+
+    The buffers have a message of the rank to itself as well, unless `kept_last` took it out of the counts.
     """
 
     rank: int
@@ -51,6 +53,8 @@ class RankRows:
     """How many come from each rank."""
     q_receive_rows: Array
     """Rows of the receive buffer, in the order of the tasks, int64."""
+    q_kept: int
+    """Rows at the end of both buffers that stay on this rank and that counts leave out; none without `kept_last`."""
     kv_send_rows: Array
     """The same of keys and values, of which a row may go to several ranks."""
     kv_send_counts: list[int]
@@ -59,6 +63,8 @@ class RankRows:
     """How many come from each rank."""
     kv_receive_rows: Array
     """Rows of the receive buffer; a row may be taken by several tasks."""
+    kv_kept: int
+    """The same of keys and values as `q_kept`."""
     document_ids: Array
     """The document of each row on this rank."""
     position_ids: Array
@@ -81,7 +87,8 @@ class RankRows:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Writes all arrays, as .npz or .safetensors."""
-        scalars = {name: getattr(self, name) for name in ("rank", "world_size", "tokens", "max_seqlen_q", "max_seqlen_k")}
+        names = ("rank", "world_size", "tokens", "max_seqlen_q", "max_seqlen_k", "q_kept", "kv_kept")
+        scalars = {name: getattr(self, name) for name in names}
         arrays = {**self.arrays(), **{name: _native.as_array(value) for name, value in scalars.items()}}
         return save_arrays(path, arrays, {"plan_hash": self.plan_hash, "rank": str(self.rank)})
 

@@ -13,7 +13,8 @@ on the rank that has several parts, and then at home. Where heads are in groups,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,7 +53,7 @@ class AttentionDispatch:
             raise PlanError(f"the plan is for {plan.world_size} ranks, and the group has {dist.get_world_size(group)}")
         if verify:
             _ensure_same(plan, group, device)
-        self.rows: RankRows = plan.rank(dist.get_rank(group))
+        self.rows: RankRows = plan.rank(dist.get_rank(group), kept_last=True)
         arrays = {name: tensor.to(device) for name, tensor in self.rows.arrays("torch").items()}
         self.head_groups = plan.head_groups
         # Rows of a rank are those of the first group of heads, then of the next; tokens are the same in each.
@@ -112,14 +113,9 @@ class AttentionDispatch:
     def _merged(self, out: Tensor, lse: Tensor) -> Tensor:
         way = self._queries
         # One row for each that was received, however many tasks it was for; then one for each token.
-        for index, rows, counts in (
-            (way.receive_rows, sum(way.receive_counts), (way.receive_counts, way.send_counts)),
-            (way.send_rows, way.rows, None),
-        ):
-            out, lse = _merge(out, lse, index, rows)
-            if counts is not None:
-                out, lse = (_Carried.apply(tensor, *counts, way.group) for tensor in (out, lse))
-        return out
+        out, lse = _merge(out, lse, way.receive_rows, way.received)
+        out, lse = (_Carried.apply(tensor, way, True) for tensor in (out, lse))
+        return _merge(out, lse, way.send_rows, way.rows)[0]
 
     def _by_group(self, rows: Tensor) -> Tensor:
         if self.head_groups == 1:
@@ -206,29 +202,60 @@ def partial_attention(
 
 @dataclass(frozen=True)
 class _Way:
-    """How the rows of a tensor get to the attention layout."""
+    """How the rows of a tensor get to the attention layout.
+
+    The rows that stay on this rank are the last of the send buffer and of the receive buffer. They are in no message: while the others
+    are on their way, they go from the tensor into the receive buffer, or on the way back from buffer to buffer.
+    """
 
     rows: int
     send_rows: Tensor
     send_counts: list[int]
     receive_counts: list[int]
     receive_rows: Tensor
+    kept: int
     # Whether every row is sent once and kept once: then nothing needs adding up on the way back.
     once: bool
     group: dist.ProcessGroup | None
 
+    @property
+    def received(self) -> int:
+        """Rows of the receive buffer."""
+        return sum(self.receive_counts) + self.kept
+
     def out(self, x: Tensor) -> Tensor:
-        packed = x.index_select(0, self.send_rows)
-        received = x.new_empty((sum(self.receive_counts), *x.shape[1:]))
-        dist.all_to_all_single(received, packed, self.receive_counts, self.send_counts, group=self.group)
+        crossing, kept = self.send_rows.tensor_split([sum(self.send_counts)])
+        received = x.new_empty((self.received, *x.shape[1:]))
+        with self._exchange(received, x.index_select(0, crossing), self.receive_counts, self.send_counts) as own:
+            torch.index_select(x, 0, kept, out=own)
         return received.index_select(0, self.receive_rows)
 
     def back(self, y: Tensor) -> Tensor:
         """The transpose of `out`."""
-        packed = self._unselected(y, self.receive_rows, sum(self.receive_counts))
-        returned = y.new_empty((len(self.send_rows), *y.shape[1:]))
-        dist.all_to_all_single(returned, packed, self.send_counts, self.receive_counts, group=self.group)
+        returned = self.carried(self._unselected(y, self.receive_rows, self.received), home=True)
         return self._unselected(returned, self.send_rows, self.rows)
+
+    def carried(self, buffer: Tensor, home: bool) -> Tensor:
+        """What the send buffer is once it is received; or, on the way home, the receive buffer once it has returned."""
+        receive_counts, send_counts = self.receive_counts, self.send_counts
+        if home:
+            receive_counts, send_counts = send_counts, receive_counts
+        crossing, kept = buffer.contiguous().tensor_split([sum(send_counts)])
+        carried = buffer.new_empty((sum(receive_counts) + self.kept, *buffer.shape[1:]))
+        with self._exchange(carried, crossing, receive_counts, send_counts) as own:
+            own.copy_(kept)
+        return carried
+
+    @contextmanager
+    def _exchange(
+        self, into: Tensor, crossing: Tensor, receive_counts: list[int], send_counts: list[int]
+    ) -> Iterator[Tensor]:
+        """Fills `into`, but for its end, which it gives to be filled meanwhile."""
+        come, own = into.tensor_split([sum(receive_counts)])
+        # None only for ranks outside of the group, which have no such object.
+        work: Any = dist.all_to_all_single(come, crossing, receive_counts, send_counts, group=self.group, async_op=True)
+        yield own
+        work.wait()
 
     def _unselected(self, y: Tensor, at: Tensor, rows: int) -> Tensor:
         if self.once:
@@ -260,18 +287,16 @@ class _Back(torch.autograd.Function):
 
 
 class _Carried(torch.autograd.Function):
-    """Rows of one buffer to those of all ranks, and gradients back."""
+    """From buffer to buffer, and gradients back."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, send_counts: list[int], receive_counts: list[int], group: Any) -> Tensor:
-        ctx.counts, ctx.group = (receive_counts, send_counts), group
-        received = x.new_empty((sum(receive_counts), *x.shape[1:]))
-        dist.all_to_all_single(received, x.contiguous(), receive_counts, send_counts, group=group)
-        return received
+    def forward(ctx: Any, x: Tensor, way: _Way, home: bool) -> Tensor:
+        ctx.way, ctx.home = way, home
+        return way.carried(x, home)
 
     @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> tuple[Tensor, None, None, None]:
-        return _Carried.apply(grad_outputs[0], *ctx.counts, ctx.group), None, None, None
+    def backward(ctx: Any, *grad_outputs: Any) -> tuple[Tensor, None, None]:
+        return _Carried.apply(grad_outputs[0], ctx.way, not ctx.home), None, None
 
 
 def _way(rows: RankRows, tensor: str, arrays: dict[str, Tensor], group: dist.ProcessGroup | None) -> _Way:
@@ -281,6 +306,7 @@ def _way(rows: RankRows, tensor: str, arrays: dict[str, Tensor], group: dist.Pro
         send_counts=getattr(rows, f"{tensor}_send_counts"),
         receive_counts=getattr(rows, f"{tensor}_receive_counts"),
         receive_rows=arrays[f"{tensor}_receive_rows"],
+        kept=getattr(rows, f"{tensor}_kept"),
         # A query that several ranks have tasks for is sent to each of them.
         once=tensor == "q" and not rows.merges,
         group=group,

@@ -41,6 +41,17 @@ def there(held, rows, tensor):
     return [[received[rank][row] for row in field(rank, "receive_rows").tolist()] for rank in range(len(rows))]
 
 
+def kept(held, rows, tensor):
+    """The same where rows that stay are last in both buffers: they are copied, and no rank has anything for itself in the exchange."""
+    packed = [[held[rank][row] for row in getattr(one, f"{tensor}_send_rows").tolist()] for rank, one in enumerate(rows)]
+    counts = [getattr(one, f"{tensor}_send_counts") for one in rows]
+    assert all(own[rank] == 0 for rank, own in enumerate(counts))
+    crossing, staying = zip(*((own[: sum(to)], own[sum(to) :]) for own, to in zip(packed, counts, strict=True)), strict=True)
+    assert [len(own) for own in staying] == [getattr(one, f"{tensor}_kept") for one in rows]
+    received = [come + stay for come, stay in zip(exchanged(crossing, counts), staying, strict=True)]
+    return [[received[rank][row] for row in getattr(one, f"{tensor}_receive_rows").tolist()] for rank, one in enumerate(rows)]
+
+
 def back(there, rows, tensor):
     """The transpose: rows that were taken twice are added up."""
 
@@ -79,6 +90,19 @@ def test_every_task_finds_its_queries_and_all_keys_up_to_their_end(seed):
                 document, last = own[begin[task + 1] - 1]
                 needed = [(document, position) for position in range(last + 1)]
                 assert context[begin_k[task] : begin_k[task + 1]] == needed
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rows_that_stay_on_their_rank_need_no_exchange(seed):
+    plan = drawn(seed)
+    rows = [plan.rank(rank) for rank in range(plan.world_size)]
+    apart = [plan.rank(rank, kept_last=True) for rank in range(plan.world_size)]
+    held = [[1000 * rank + row for row in range(one.tokens)] for rank, one in enumerate(rows)]
+    for tensor in ("q", "kv"):
+        assert kept(held, apart, tensor) == there(held, rows, tensor)
+        for rank, (one, other) in enumerate(zip(rows, apart, strict=True)):
+            own = getattr(one, f"{tensor}_send_counts")[rank]
+            assert (getattr(one, f"{tensor}_kept"), getattr(other, f"{tensor}_kept")) == (0, own)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -13,6 +13,14 @@ needed("torch")
 
 # What every process asks of a plan, which has documents of these `lengths`: outputs and gradients are those of whole attention.
 COMPARED = """
+# Every exchange, as the rows that a rank sends to each and has from each.
+exchange, exchanged = dist.all_to_all_single, []
+def recorded(into, out, receive_counts, send_counts, **rest):
+    exchanged.append((send_counts, receive_counts))
+    assert (len(out), len(into)) == (sum(send_counts), sum(receive_counts))
+    return exchange(into, out, receive_counts, send_counts, **rest)
+dist.all_to_all_single = recorded
+
 attention = AttentionDispatch(plan, verify=True)
 starts = torch.tensor([0, *lengths]).cumsum(0)
 held = starts[attention.document_ids] + attention.position_ids
@@ -31,6 +39,18 @@ right = varlen_attention(*whole, ends, ends, max(lengths), max(lengths))
 (right * weights).sum().backward()
 for found, expected in zip([out, *(tensor.grad for tensor in own)], [right, *(tensor.grad for tensor in whole)], strict=True):
     torch.testing.assert_close(found, expected[held], rtol=1e-10, atol=1e-10)
+
+# What crosses is sent, each way and back again, and nothing to oneself: outputs of split queries beside their log-sum-exps.
+expected = plan.rank(rank)
+def crossing(tensor):
+    counts = [list(getattr(expected, f"{tensor}_{way}_counts")) for way in ("send", "receive")]
+    for way in counts:
+        way[rank] = 0
+    return tuple(counts)
+queries, keys = crossing("q"), crossing("kv")
+home, parts = (queries[1], queries[0]), 2 if plan.merges else 1
+assert exchanged == [queries, keys] + [home] * parts + [queries] * parts + [(keys[1], keys[0]), home], exchanged
+exchanged.clear()
 """
 
 # What each of the processes runs. Documents, where their pieces lie and who computes them come as arguments.

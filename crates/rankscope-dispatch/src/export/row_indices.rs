@@ -15,6 +15,9 @@ use crate::{Assignment, Batch, Direction, Error, Message, RankExchange, RowCopy,
 pub struct RowMoves {
     /// Rows of the tensor on this rank.
     pub rows: u64,
+    /// Rows at the end of both buffers that stay on this rank and that counts leave out; none unless they were
+    /// [put there](RowMoves::kept_last).
+    pub kept: u64,
     /// For each row of the send buffer, the row of the tensor that it is. By receiver.
     pub send_rows: Vec<u64>,
     /// Rows for each rank.
@@ -106,6 +109,7 @@ impl RowMoves {
         let (packed, unpacked) = (copies(&part.pack, &part.sends), copies(&part.unpack, &part.receives));
         let mut moves = Self {
             rows: part.input_rows[tensor as usize],
+            kept: 0,
             send_rows: vec![0; (part.send_bytes / row) as usize],
             send_counts: counts(&part.sends),
             receive_counts: counts(&part.receives),
@@ -118,6 +122,32 @@ impl RowMoves {
             (at..at + rows).zip(&mut moves.receive_rows[to as usize..]).for_each(|(row, place)| *place = row);
         }
         moves
+    }
+
+    /// The same with what `rank`, whose moves they are, would send itself at the end of both buffers, so that an all-to-all takes what is
+    /// before it, and the end is copied from one to the other.
+    #[must_use]
+    pub fn kept_last(mut self, rank: Rank) -> Self {
+        let own = rank.0 as usize;
+        let before = |counts: &[u64]| counts.iter().take(own).sum::<u64>();
+        let (sent, received) = (before(&self.send_counts), before(&self.receive_counts));
+        // As many leave as come: both are the same message.
+        let (Some(kept), Some(_)) = (self.send_counts.get_mut(own), self.receive_counts.get_mut(own).map(std::mem::take))
+        else {
+            return self;
+        };
+        let kept = std::mem::take(kept);
+        self.send_rows[sent as usize..].rotate_left(kept as usize);
+        let others: u64 = self.receive_counts.iter().sum();
+        for row in &mut self.receive_rows {
+            *row = match *row {
+                first if first < received => first,
+                own if own < received + kept => own - received + others,
+                later => later - kept,
+            };
+        }
+        self.kept += kept;
+        self
     }
 }
 

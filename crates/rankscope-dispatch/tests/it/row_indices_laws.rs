@@ -27,6 +27,18 @@ fn exchanged(tensors: &[Vec<Token>], moves: &[&RowMoves]) -> Vec<Vec<Token>> {
         .collect()
 }
 
+/// What every rank receives where rows that stay are last in both buffers: those that cross, and then what was copied.
+fn kept(tensors: &[Vec<Token>], moves: &[&RowMoves]) -> Vec<Vec<Token>> {
+    let received = exchanged(tensors, moves);
+    let ranks = received.into_iter().zip(tensors).zip(moves);
+    let with_kept = |((mut received, rows), moves): ((Vec<Token>, &Vec<Token>), &&RowMoves)| {
+        let crossing = moves.send_rows.len() - moves.kept as usize;
+        received.extend(moves.send_rows[crossing..].iter().map(|row| rows[*row as usize]));
+        received
+    };
+    ranks.map(with_kept).collect()
+}
+
 fn laid_out(received: &[Token], moves: &RowMoves) -> Vec<Token> {
     moves.receive_rows.iter().map(|row| received[*row as usize]).collect()
 }
@@ -53,6 +65,27 @@ proptest! {
                 if let Some(last) = own.last() {
                     prop_assert_eq!(context, (0..=last.1).map(|place| (last.0, place)).collect::<Vec<_>>());
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn rows_that_stay_are_in_no_message_and_arrive(batch in crate::batches::batch()) {
+        let ranks = ranks(&batch);
+        let held: Vec<Vec<Token>> = ranks.iter().map(|rank| tokens(&rank.held)).collect();
+        for of in [|rank: &RowIndices| rank.queries.clone(), |rank: &RowIndices| rank.keys.clone()] {
+            let moves: Vec<RowMoves> = ranks.iter().map(of).collect();
+            let apart: Vec<RowMoves> = (0..).zip(&moves).map(|(rank, moves)| moves.clone().kept_last(Rank(rank))).collect();
+            for (rank, (moves, apart)) in moves.iter().zip(&apart).enumerate() {
+                prop_assert_eq!((apart.send_counts[rank], apart.receive_counts[rank]), (0, 0));
+                prop_assert_eq!(apart.kept, moves.send_counts[rank]);
+                prop_assert_eq!(apart.send_rows.len() as u64, apart.send_counts.iter().sum::<u64>() + apart.kept);
+                prop_assert_eq!(&apart.clone().kept_last(Rank(rank as u32)), apart);
+            }
+            let whole = exchanged(&held, &moves.iter().collect::<Vec<_>>());
+            let parts = kept(&held, &apart.iter().collect::<Vec<_>>());
+            for rank in 0..moves.len() {
+                prop_assert_eq!(laid_out(&whole[rank], &moves[rank]), laid_out(&parts[rank], &apart[rank]));
             }
         }
     }

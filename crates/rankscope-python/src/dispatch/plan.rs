@@ -335,9 +335,9 @@ impl Plan {
         PyBytes::new(py, &bytes)
     }
 
-    /// What one rank needs to execute the plan.
-    fn rank<'py>(&self, py: Python<'py>, number: u32) -> PyResult<Bound<'py, PyDict>> {
-        rank::fields(py, &self.file.assignment, Rank(number))
+    /// What one rank needs to execute the plan; what it keeps is last in its buffers, or where its own message is.
+    fn rank<'py>(&self, py: Python<'py>, number: u32, kept_last: bool) -> PyResult<Bound<'py, PyDict>> {
+        rank::fields(py, &self.file.assignment, Rank(number), kept_last)
     }
 
     /// The document of `rankscope dispatch export`.

@@ -10,10 +10,18 @@ use super::array::Array;
 use super::errors::plan;
 
 /// By the names that `rankscope.dispatch.RankRows` has.
-pub(super) fn fields<'py>(py: Python<'py>, assignment: &Assignment<'_>, rank: Rank) -> PyResult<Bound<'py, PyDict>> {
+pub(super) fn fields<'py>(
+    py: Python<'py>,
+    assignment: &Assignment<'_>,
+    rank: Rank,
+    kept_last: bool,
+) -> PyResult<Bound<'py, PyDict>> {
     let (indices, tasks) = py
         .detach(|| {
-            let indices = RowIndices::new(assignment, rank)?;
+            let mut indices = RowIndices::new(assignment, rank)?;
+            if kept_last {
+                (indices.queries, indices.keys) = (indices.queries.kept_last(rank), indices.keys.kept_last(rank));
+            }
             let tasks = indices.tasks.narrowed()?;
             Ok((indices, tasks))
         })
@@ -35,6 +43,7 @@ pub(super) fn fields<'py>(py: Python<'py>, assignment: &Assignment<'_>, rank: Ra
 
 fn moves(dict: &Bound<'_, PyDict>, tensor: &str, moves: RowMoves) -> PyResult<()> {
     dict.set_item("tokens", moves.rows)?;
+    dict.set_item(format!("{tensor}_kept"), moves.kept)?;
     dict.set_item(format!("{tensor}_send_rows"), Array::flat(moves.send_rows))?;
     dict.set_item(format!("{tensor}_send_counts"), moves.send_counts)?;
     dict.set_item(format!("{tensor}_receive_counts"), moves.receive_counts)?;
