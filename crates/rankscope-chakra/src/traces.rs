@@ -1,6 +1,6 @@
 //! [`Traces`]: who is sent what and when, from the program of a step.
 
-use rankscope_dispatch::events::{Label, Machine, Microbatch, Operation, Program, Step, What};
+use rankscope_dispatch::events::{Label, LayerWork, Machine, Microbatch, Operation, Program, Step, Transfer, What};
 use rankscope_dispatch::{Error, Traffic};
 use rankscope_time::{Rank, Span};
 
@@ -13,7 +13,7 @@ pub struct Traces<'a> {
     machine: &'a Machine,
     program: Program,
     /// What ranks receive in each exchange of each microbatch: those of the forward pass there and back, then of the backward pass.
-    received: Vec<[Traffic; 4]>,
+    received: Vec<[Option<Traffic>; 4]>,
     /// By operation: the one of another stage that waits for its activations.
     handed_to: Vec<Option<usize>>,
 }
@@ -35,8 +35,8 @@ impl<'a> Traces<'a> {
     }
 
     /// What ranks receive in the exchange of `label`.
-    fn received(&self, label: &Label) -> &Traffic {
-        &self.received[label.microbatch as usize][label.exchange()]
+    fn received(&self, label: &Label) -> Option<&Traffic> {
+        self.received[label.microbatch as usize][label.exchange()].as_ref()
     }
 
     /// How many files there are: one for each rank of each stage, all ranks of the first stage first.
@@ -83,10 +83,12 @@ impl<'a> Traces<'a> {
     }
 }
 
-fn received(microbatch: &Microbatch) -> [Traffic; 4] {
-    let forward = &microbatch.forward;
-    let backward = microbatch.backward.as_ref().unwrap_or(forward);
-    [&forward.there, &forward.back, &backward.there, &backward.back].map(|transfer| transfer.traffic.reversed())
+fn received(microbatch: &Microbatch) -> [Option<Traffic>; 4] {
+    let received = |transfer: &Transfer| transfer.traffic.reversed();
+    let there = |pass: &Option<LayerWork>| pass.as_ref().map(|work| received(&work.there));
+    let back = |pass: &Option<LayerWork>| pass.as_ref().map(|work| received(&work.back));
+    let Microbatch { forward, backward } = microbatch;
+    [there(forward), back(forward), there(backward), back(backward)]
 }
 
 /// One rank's operations on their way into its file.
@@ -127,7 +129,8 @@ impl Issue<'_> {
 
     fn exchange(&mut self, place: usize, operation: &Operation, needed: &[Id], order: &[Id], name: &str) -> Vec<Id> {
         let step = self.traces.step;
-        let Some(transfer) = operation.label.what.transfer(step.work(&operation.label)) else { return Vec::new() };
+        let transfer = step.work(&operation.label).and_then(|work| operation.label.what.transfer(work));
+        let (Some(transfer), Some(received)) = (transfer, self.traces.received(&operation.label)) else { return Vec::new() };
         let stage = operation.label.stage;
         let own = Rank(self.rank as u32);
         let between = |src: Rank, dst: Rank, bytes: u64| Message {
@@ -138,7 +141,7 @@ impl Issue<'_> {
         };
         let is_moved = |(src, dst, bytes): &&(Rank, Rank, u64)| src != dst && *bytes > 0;
         let sends = transfer.traffic.sends(own).iter().filter(is_moved).map(|(src, dst, bytes)| between(*src, *dst, *bytes));
-        let received = self.traces.received(&operation.label).sends(own).iter().filter(is_moved);
+        let received = received.sends(own).iter().filter(is_moved);
         let receives = received.map(|(dst, src, bytes)| between(*src, *dst, *bytes));
         let (sends, receives): (Vec<Message>, Vec<Message>) = (sends.collect(), receives.collect());
         let mut made = Vec::with_capacity(sends.len() + receives.len());

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use rankscope_chakra::Traces;
-use rankscope_dispatch::events::{Machine, Step, StepShape};
+use rankscope_dispatch::events::{Machine, Microbatch, Passes, Step, StepShape};
 use rankscope_dispatch::{Batch, Rows, Shard};
 use rankscope_formats::wire::Fields;
 use rankscope_time::Rank;
@@ -87,11 +87,12 @@ fn batches(ranks: u32) -> impl Strategy<Value = Batch> {
 }
 
 fn shapes() -> impl Strategy<Value = StepShape> {
-    (1u32..3, 1u32..4, prop::option::of(1u32..4), any::<bool>(), any::<bool>()).prop_map(
-        |(layers, stages, microbatches, backward, overlap)| {
+    let passes = prop::sample::select(vec![Passes::Both, Passes::Resent, Passes::Forward, Passes::Backward]);
+    (1u32..3, 1u32..4, prop::option::of(1u32..4), passes, any::<bool>()).prop_map(
+        |(layers, stages, microbatches, passes, overlap)| {
             let mut shape = StepShape::default();
             (shape.layers, shape.stages, shape.microbatches) = (layers, stages, microbatches);
-            (shape.backward, shape.overlap) = (backward, overlap);
+            (shape.passes, shape.overlap) = (passes, overlap);
             shape
         },
     )
@@ -107,7 +108,7 @@ proptest! {
         let traces = Traces::new(&step, &machine).unwrap();
         prop_assert_eq!(traces.len(), step.ranks() * shape.stages as usize);
         let (mut sent, mut received) = (BTreeSet::new(), BTreeSet::new());
-        let mut exchanged = 0;
+        let mut exchanged: BTreeMap<(u64, u64), u64> = BTreeMap::new();
         for npu in 0..traces.len() as u64 {
             for (place, node) in nodes(&traces.write(npu as usize)).iter().enumerate() {
                 prop_assert_eq!(node.id, place as u64);
@@ -124,15 +125,22 @@ proptest! {
                 let is_new = if node.kind == SEND { sent.insert(message) } else { received.insert(message) };
                 prop_assert!(is_new, "{:?} is there twice", message);
                 if node.kind == SEND && !node.name.starts_with("activations") {
-                    exchanged += message.3;
+                    // All stages are placed like the first.
+                    let rank = |npu: u64| npu % step.ranks() as u64;
+                    *exchanged.entry((rank(message.0), rank(message.1))).or_default() += message.3;
                 }
             }
         }
         prop_assert_eq!(&sent, &received);
-        let passes = step.microbatches.iter().flat_map(|one| std::iter::once(&one.forward).chain(&one.backward));
-        let once: u64 = passes.map(|pass| pass.there.traffic.remote_bytes() + pass.back.traffic.remote_bytes()).sum();
         let times = u64::from(step.layers) * u64::from(step.stages) * u64::from(step.nano_batches);
-        prop_assert_eq!(exchanged, once * times);
+        let mut expected: BTreeMap<(u64, u64), u64> = BTreeMap::new();
+        let passes = step.microbatches.iter().flat_map(Microbatch::passes);
+        for transfer in passes.flat_map(|pass| [&pass.there, &pass.back]) {
+            for (from, to, bytes) in transfer.traffic.pairs().iter().filter(|pair| pair.0 != pair.1) {
+                *expected.entry((from.0.into(), to.0.into())).or_default() += bytes * times;
+            }
+        }
+        prop_assert_eq!(exchanged, expected);
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use rankscope_cli::ExitCode;
 use rankscope_cli::output::Format;
 
+use super::pass_arg::PassArg;
 use super::simulate_bytes::{self, BytesArgs};
 use super::simulate_events::{self, EventArgs};
 
@@ -14,6 +15,10 @@ pub(crate) struct Args {
     /// A plan; - reads it from the standard input
     #[arg(value_name = "PLAN")]
     input: PathBuf,
+    /// Only this pass of a layer; a backward one by itself has everything sent again. Without it both, of which the backward one keeps what the
+    /// forward one had
+    #[arg(long, value_enum)]
+    pass: Option<PassArg>,
     #[command(flatten)]
     bytes: BytesArgs,
     #[command(flatten)]
@@ -25,7 +30,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.events.events {
-        return simulate_events::run(&args.input, &args.events, args.format);
+        return simulate_events::run(&args.input, &args.events, args.pass, args.format);
     }
-    simulate_bytes::run(&args.input, &args.bytes, args.format)
+    simulate_bytes::run(&args.input, &args.bytes, args.pass, args.format)
 }

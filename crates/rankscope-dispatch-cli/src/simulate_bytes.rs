@@ -20,9 +20,6 @@ use super::row_args::{elements, elements_or_none};
 /// How rows look while they are moved.
 #[derive(Debug, clap::Args)]
 pub(crate) struct BytesArgs {
-    /// Only the exchanges of this pass; a backward one by itself sends everything again. Without it the four of a layer
-    #[arg(long, value_enum, conflicts_with = "events")]
-    pass: Option<PassArg>,
     /// Element type in which gradients are summed
     #[arg(long, value_name = "TYPE", default_value = "bf16", value_parser = element_type)]
     dtype: ElementType,
@@ -45,7 +42,7 @@ pub(crate) fn element_type(name: &str) -> Result<ElementType, String> {
     ElementType::named(name).ok_or_else(|| format!("one of {}, or numpy's and torch's names of these", known()))
 }
 
-pub(crate) fn run(input: &Path, args: &BytesArgs, format: Format) -> Result<ExitCode> {
+pub(crate) fn run(input: &Path, args: &BytesArgs, pass: Option<PassArg>, format: Format) -> Result<ExitCode> {
     let plan = paths::load(input)?;
     let rows = Rows {
         hidden_q: args.hidden_q.unwrap_or(plan.rows.hidden_q),
@@ -54,7 +51,7 @@ pub(crate) fn run(input: &Path, args: &BytesArgs, format: Format) -> Result<Exit
         ..plan.rows
     };
     let rows = Rows { lse: args.lse.unwrap_or(merging(&plan, rows).lse), ..rows };
-    let simulation = simulated(&plan, &rows, args).with_context(|| input.display().to_string())?;
+    let simulation = simulated(&plan, &rows, args, pass).with_context(|| input.display().to_string())?;
     output::answer(&match format {
         Format::Json => serde_json::to_string(&simulation)?,
         Format::Table => table(&simulation),
@@ -62,8 +59,8 @@ pub(crate) fn run(input: &Path, args: &BytesArgs, format: Format) -> Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
-fn simulated(plan: &Plan, rows: &Rows, args: &BytesArgs) -> Result<Simulation> {
-    let exchanges = exchanges(args.pass).into_iter().map(|direction| moved(plan, rows, direction, args));
+fn simulated(plan: &Plan, rows: &Rows, args: &BytesArgs, pass: Option<PassArg>) -> Result<Simulation> {
+    let exchanges = exchanges(pass).into_iter().map(|direction| moved(plan, rows, direction, args));
     let exchanges = exchanges.collect::<Result<_>>();
     Ok(Simulation::new(plan, args.dtype, exchanges?)?)
 }

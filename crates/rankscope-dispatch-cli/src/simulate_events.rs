@@ -5,16 +5,17 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use rankscope_cli::ExitCode;
 use rankscope_cli::output::{self, Format};
-use rankscope_dispatch::events::{Machine, Outcome, RankUse, Scene, Step, StepShape, Wire};
-use rankscope_dispatch::{Assignment, Rows};
+use rankscope_dispatch::events::{Machine, Outcome, Passes, RankUse, Scene, Step, StepShape, Wire};
+use rankscope_dispatch::{Assignment, Pass, Rows};
 use rankscope_formats::{Encoding, Format as TraceFormat, json, perfetto};
 use rankscope_plan_files::network::Known;
 use rankscope_plan_files::played;
-use rankscope_report::{Style, bytes, columns, duration};
+use rankscope_report::{Style, bytes, columns, duration, paragraph};
 use rankscope_run::write_file;
 use rankscope_time::Span;
 
 use super::calibrate::Reading;
+use super::pass_arg::PassArg;
 use super::predict::NetworkArgs;
 use super::{paths, timeline};
 
@@ -42,9 +43,12 @@ pub(crate) struct EventArgs {
     /// Microbatches of a step [default: one of each plan]
     #[arg(long, value_name = "N", requires = "events", value_parser = clap::value_parser!(u32).range(1..=PARTS_MAX))]
     microbatches: Option<u32>,
-    /// Leave out the backward pass
-    #[arg(long, requires = "events")]
+    /// Leave out the backward pass, as --pass forward does
+    #[arg(long, requires = "events", conflicts_with = "pass")]
     forward_only: bool,
+    /// Send everything again for the backward pass, which keeps nothing of the forward one then
+    #[arg(long, requires = "events", conflicts_with_all = ["pass", "forward_only"])]
+    resend: bool,
     /// Simulate messages as flows that share links, instead of the network model
     #[arg(long, requires = "events")]
     flows: bool,
@@ -70,10 +74,11 @@ pub(crate) struct EventArgs {
 }
 
 impl EventArgs {
-    fn shape(&self) -> StepShape {
+    fn shape(&self, pass: Option<PassArg>) -> StepShape {
         let mut shape = StepShape::default();
         (shape.layers, shape.stages, shape.microbatches) = (self.layers, self.stages, self.microbatches);
-        (shape.backward, shape.overlap) = (!self.forward_only, self.overlap);
+        let only = if self.forward_only { Some(Pass::Forward) } else { pass.map(Pass::from) };
+        (shape.passes, shape.overlap) = (Passes::of(only, self.resend), self.overlap);
         shape
     }
 
@@ -93,7 +98,7 @@ impl EventArgs {
     }
 }
 
-pub(crate) fn run(input: &Path, args: &EventArgs, format: Format) -> Result<ExitCode> {
+pub(crate) fn run(input: &Path, args: &EventArgs, pass: Option<PassArg>, format: Format) -> Result<ExitCode> {
     let known = args.network.load(&args.reading)?;
     let machine = args.machine()?;
     let plans = std::iter::once(input).chain(args.further.iter().map(PathBuf::as_path));
@@ -107,7 +112,7 @@ pub(crate) fn run(input: &Path, args: &EventArgs, format: Format) -> Result<Exit
     }
     let of_plans: Vec<(Assignment<'_>, &Rows)> = plans.iter().map(|plan| ((&plan.assignment).into(), &plan.rows)).collect();
     let wire = if args.flows { Wire::Flows } else { Wire::Model };
-    let scene = Scene::play(&of_plans, &args.shape(), &machine, &known.network, wire);
+    let scene = Scene::play(&of_plans, &args.shape(pass), &machine, &known.network, wire);
     let scene = scene.with_context(|| input.display().to_string())?;
     if let Some(path) = &args.timeline {
         write_timeline(path, &scene.played, plans[0].assignment.world_size())?;
@@ -174,6 +179,9 @@ fn drawn(scene: &Scene, known: &Known) -> String {
     let mut text =
         format!("{}, on {}\n\n", parts.map(|(many, what)| counted(many, what)).join(", "), output::one_line(&known.name));
     text.push_str(&columns(&["", "takes", "not computing", "computing", "exposed", "buffers"], rows, style));
+    let moved = scene.exchanges().into_iter().map(|(direction, moved)| format!("{} {}", direction.as_str(), bytes(moved)));
+    let moved = moved.collect::<Vec<_>>().join(", ");
+    text.push_str(&paragraph(&format!("between ranks, in all of the step: {moved}"), style));
     text.push('\n');
     text.push_str(&by_rank(&scene.played, style));
     text

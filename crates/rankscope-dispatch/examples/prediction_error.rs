@@ -2,7 +2,7 @@
 
 #![expect(clippy::print_stdout, reason = "an example talks to its user")]
 
-use rankscope_dispatch::events::{Machine, Microbatch, Step, Wire, play};
+use rankscope_dispatch::events::{Machine, Microbatch, Passes, Step, Wire, play};
 use rankscope_dispatch::network::Preset;
 use rankscope_dispatch::network::calibrate::{Operation, calibrate, read};
 use rankscope_dispatch::planner::place_on_ranks;
@@ -63,7 +63,7 @@ fn idle_share(random: &mut TorchRandom, world: usize) -> Result<f64, Error> {
         })
         .collect();
     let batch = place_on_ranks(&ranks)?;
-    let microbatch = Microbatch::of(&batch, &Rows::LLAMA_8B, &Machine::H100, true)?;
+    let microbatch = Microbatch::of(&batch, &Rows::LLAMA_8B, &Machine::H100, Passes::Both)?;
     let step = Step {
         microbatches: vec![microbatch],
         layers: 1,

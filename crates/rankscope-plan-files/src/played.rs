@@ -29,6 +29,8 @@ pub fn document(scene: &Scene, known: &Known) -> Value {
             "ranks": ranks.collect::<Vec<_>>(),
         })
     };
+    let exchanges =
+        scene.exchanges().into_iter().map(|(direction, bytes)| json!({"exchange": direction.as_str(), "remote_bytes": bytes}));
     json!({
         "schema": 1,
         "network": {"name": known.name, "source": known.source},
@@ -36,6 +38,7 @@ pub fn document(scene: &Scene, known: &Known) -> Value {
         "stages": step.stages,
         "microbatches": step.microbatches.len(),
         "nano_batches": step.nano_batches,
+        "exchanges": exchanges.collect::<Vec<_>>(),
         "played": outcome(&scene.played),
         "without_overlap": scene.without_overlap.as_ref().map(outcome),
         "undispatched": outcome(&scene.undispatched),

@@ -250,18 +250,26 @@ class Plan:
         stages: int = 1,
         microbatches: int | None = None,
         backward: bool = True,
+        only: Literal["forward", "backward"] | None = None,
+        resend: bool = False,
         overlap: bool = False,
         flows: bool = False,
         attention_tflops: float = 400.0,
         dense_tflops: float = 500.0,
         memory_gb_per_s: float = 3350.0,
     ) -> dict[str, Any]:
-        """A step played in time, with further plans as further microbatches: `rankscope dispatch simulate --events`."""
+        """A step played in time, with further plans as further microbatches: `rankscope dispatch simulate --events`.
+
+        The backward pass keeps what the forward one had, or everything is sent again for it with `resend`. `only` plays one pass, of which
+        a backward one has everything sent again.
+        """
         settings = {
             "layers": layers,
             "stages": stages,
             "microbatches": microbatches,
             "backward": backward,
+            "only": only,
+            "resend": resend,
             "overlap": overlap,
             "flows": flows,
             "attention_tflops": attention_tflops,

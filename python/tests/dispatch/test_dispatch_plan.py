@@ -259,6 +259,12 @@ def test_predictions_and_exports_are_those_of_the_command(tmp_path):
         assert plan.export(form, rank=1, direction="backward") == json.loads(printed)
     _, printed, _ = command("simulate", path, "--events", "--layers", 2, "--overlap", "--then", path, "--format", "json")
     assert plan.simulate(layers=2, overlap=True, then=[plan]) == json.loads(printed)
+    for words, settings in [(["--resend"], {"resend": True}), (["--pass", "backward"], {"only": "backward"}), (["--pass", "forward"], {"backward": False})]:
+        _, printed, _ = command("simulate", path, "--events", *words, "--format", "json")
+        assert plan.simulate(**settings) == json.loads(printed)
+    for wrong in ({"only": "both"}, {"only": "forward", "resend": True}, {"backward": False, "resend": True}, {"backward": False, "only": "backward"}):
+        with pytest.raises(dispatch.PlanError):
+            plan.simulate(**wrong)
 
 
 def test_a_step_of_no_layers_is_refused():

@@ -107,9 +107,7 @@ fn high_water(step: &Step, played: &[Played], stage: u32, rank: usize) -> u64 {
     const FREED_AT_ONCE: u8 = 2;
     let mut changes: Vec<(Span, u8, i128)> = Vec::new();
     for one in played.iter().filter(|one| one.label.stage == stage) {
-        let microbatch = &step.microbatches[one.label.microbatch as usize];
-        let work = microbatch.backward.as_ref().filter(|_| one.label.backward).unwrap_or(&microbatch.forward);
-        let Some(transfer) = one.label.what.transfer(work) else { continue };
+        let Some(transfer) = step.work(&one.label).and_then(|work| one.label.what.transfer(work)) else { continue };
         let (start, end) = (one.start[rank], one.end[rank]);
         let send = i128::from(transfer.send_buffer_bytes[rank]);
         let receive = i128::from(transfer.receive_buffer_bytes[rank]);

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::work::{LayerWork, Step, Transfer};
+use super::work::{LayerWork, Microbatch, Step, Transfer};
 use crate::Error;
 
 /// What an operation does.
@@ -202,11 +202,13 @@ impl Program {
     }
 }
 
-/// The order of passes of a stage: as many forward passes as there are stages behind it, then one backward for each forward.
+/// The order of passes of a stage: one after the other where there is one of each microbatch; else as many forward passes as there are stages behind it, then one backward for each forward.
 fn one_forward_one_backward(step: &Step, stage: u32) -> Vec<(u32, bool)> {
     let many = u32::try_from(step.microbatches.len()).unwrap_or(u32::MAX);
-    if step.microbatches.iter().all(|microbatch| microbatch.backward.is_none()) {
-        return (0..many).map(|microbatch| (microbatch, false)).collect();
+    let none = |pass: fn(&Microbatch) -> &Option<LayerWork>| step.microbatches.iter().all(|one| pass(one).is_none());
+    let (no_forward, no_backward) = (none(|one| &one.forward), none(|one| &one.backward));
+    if no_forward || no_backward {
+        return (0..many).map(|microbatch| (microbatch, no_forward && !no_backward)).collect();
     }
     let ahead = (step.stages - stage).min(many);
     let mut order: Vec<(u32, bool)> = (0..ahead).map(|microbatch| (microbatch, false)).collect();

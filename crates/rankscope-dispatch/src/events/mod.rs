@@ -19,6 +19,7 @@ mod work;
 pub use account::{Outcome, RankUse};
 pub use build::{Label, Operation, Program, What};
 pub use cost::Machine;
+pub use microbatch::Passes;
 pub use play::{Played, Wire, play};
 pub use scene::{Scene, StepShape};
 pub use work::{LayerWork, Microbatch, Step, Transfer};

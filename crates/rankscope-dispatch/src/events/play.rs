@@ -113,10 +113,10 @@ impl<'a> Player<'a> {
         let predict = |transfer: Option<&Transfer>| transfer.map(|one| network.predict(&one.traffic)).transpose();
         let mut predictions = Vec::with_capacity(step.microbatches.len());
         for microbatch in &step.microbatches {
-            let (forward, backward) = (&microbatch.forward, microbatch.backward.as_ref());
+            let (forward, backward) = (microbatch.forward.as_ref(), microbatch.backward.as_ref());
             predictions.push([
-                predict(Some(&forward.there))?,
-                predict(Some(&forward.back))?,
+                predict(forward.map(|work| &work.there))?,
+                predict(forward.map(|work| &work.back))?,
                 predict(backward.map(|work| &work.there))?,
                 predict(backward.map(|work| &work.back))?,
             ]);
@@ -156,7 +156,8 @@ impl<'a> Player<'a> {
 
     /// Ends of an exchange that the ranks post at `posted`, and when each had met its peers.
     fn exchange(&self, label: &Label, posted: &[Span]) -> Result<(Vec<Span>, Vec<Span>), Error> {
-        let Some(transfer) = label.what.transfer(self.step.work(label)) else { return Ok((posted.to_vec(), posted.to_vec())) };
+        let transfer = self.step.work(label).and_then(|work| label.what.transfer(work));
+        let Some(transfer) = transfer else { return Ok((posted.to_vec(), posted.to_vec())) };
         let mut met = posted.to_vec();
         for &(from, to, _) in transfer.traffic.pairs() {
             let (from, to) = (from.0 as usize, to.0 as usize);

@@ -1,8 +1,8 @@
 //! A step played, beside what the same work takes without overlap and without a plan.
 
-use super::{Machine, Microbatch, Outcome, Step, Wire, play};
+use super::{LayerWork, Machine, Microbatch, Outcome, Passes, Step, Transfer, Wire, play};
 use crate::network::Network;
-use crate::{Assignment, Error, Rows};
+use crate::{Assignment, Direction, Error, Rows};
 
 /// How the work of plans makes a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,8 +14,8 @@ pub struct StepShape {
     pub stages: u32,
     /// Microbatches, the plans in turn; none is one of each plan.
     pub microbatches: Option<u32>,
-    /// Whether there is a backward pass.
-    pub backward: bool,
+    /// Which passes of a layer there are.
+    pub passes: Passes,
     /// Whether two nano-batches take turns, one computing while the other exchanges.
     pub overlap: bool,
 }
@@ -23,7 +23,7 @@ pub struct StepShape {
 impl Default for StepShape {
     /// One layer forward and backward, one stage, a microbatch of each plan, nothing overlapped.
     fn default() -> Self {
-        Self { layers: 1, stages: 1, microbatches: None, backward: true, overlap: false }
+        Self { layers: 1, stages: 1, microbatches: None, passes: Passes::Both, overlap: false }
     }
 }
 
@@ -35,7 +35,7 @@ impl Step {
     /// [`Error::BadStep`] without a plan; [`Error::Overflow`] for work beyond 64 bits.
     pub fn of_plans(plans: &[(Assignment<'_>, &Rows)], shape: &StepShape, machine: &Machine) -> Result<Self, Error> {
         let (plan, rows) = plans.first().ok_or(Error::BadStep { what: "a step has at least one plan" })?;
-        let microbatch = |(plan, rows): &(Assignment<'_>, &Rows)| Microbatch::of(plan, rows, machine, shape.backward);
+        let microbatch = |(plan, rows): &(Assignment<'_>, &Rows)| Microbatch::of(plan, rows, machine, shape.passes);
         let distinct = plans.iter().map(microbatch).collect::<Result<Vec<_>, _>>()?;
         let many = shape.microbatches.map_or(plans.len(), |many| many as usize);
         let row_bytes = rows.bytes(u64::from(plan.head_groups().all_rows(rows).hidden_q));
@@ -57,6 +57,8 @@ impl Step {
 pub struct Scene {
     /// The step that was played.
     pub step: Step,
+    /// Which passes it has.
+    pub passes: Passes,
     /// What came of it.
     pub played: Outcome,
     /// Nano-batches one after the other; none where there is one only.
@@ -87,6 +89,26 @@ impl Scene {
         let played = play(&step)?;
         let in_turn = || play(&Step { overlap: false, ..step.clone() });
         let without_overlap = shape.overlap.then(in_turn).transpose()?;
-        Ok(Self { played, without_overlap, undispatched: play(&home)?, step })
+        Ok(Self { passes: shape.passes, played, without_overlap, undispatched: play(&home)?, step })
+    }
+
+    /// The exchanges of the step, in the order of a layer, and the bytes that cross between ranks in each: of all layers, stages,
+    /// microbatches and nano-batches.
+    #[must_use]
+    pub fn exchanges(&self) -> Vec<(Direction, u64)> {
+        let Self { step, passes, .. } = self;
+        let times = [step.layers, step.stages, step.nano_batches].map(u64::from).iter().product();
+        let sum = |transfers: &dyn Fn(&Microbatch) -> Option<&Transfer>| {
+            let bytes = step.microbatches.iter().filter_map(transfers).map(|transfer| transfer.traffic.remote_bytes());
+            bytes.fold(0, u64::saturating_add).saturating_mul(times)
+        };
+        let of = |exchanges: Option<[Direction; 2]>, pass: fn(&Microbatch) -> Option<&LayerWork>| {
+            let [there, back] = exchanges?;
+            let there = (there, sum(&|one| pass(one).map(|work| &work.there)));
+            Some([there, (back, sum(&|one| pass(one).map(|work| &work.back)))])
+        };
+        let forward = of(passes.forward(), |one| one.forward.as_ref());
+        let backward = of(passes.backward(), |one| one.backward.as_ref());
+        forward.into_iter().chain(backward).flatten().collect()
     }
 }

@@ -37,11 +37,11 @@ pub struct LayerWork {
     pub after: Vec<Span>,
 }
 
-/// What one microbatch takes in every layer.
+/// What one microbatch takes in every layer: at least one pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Microbatch {
-    /// The forward pass.
-    pub forward: LayerWork,
+    /// The forward pass; none where the backward pass is looked at by itself.
+    pub forward: Option<LayerWork>,
     /// The backward pass; none for inference.
     pub backward: Option<LayerWork>,
 }
@@ -118,6 +118,13 @@ impl Transfer {
     }
 }
 
+impl Microbatch {
+    /// The passes that there are, forward first.
+    pub fn passes(&self) -> impl Iterator<Item = &LayerWork> {
+        self.forward.iter().chain(&self.backward)
+    }
+}
+
 impl Step {
     /// Ranks of one stage.
     #[must_use]
@@ -125,20 +132,17 @@ impl Step {
         self.activation_bytes.len()
     }
 
-    /// What a pass of the microbatch of `label` takes in every layer.
+    /// What the pass of `label` takes in every layer, if its microbatch has that pass.
     #[must_use]
-    pub fn work(&self, label: &Label) -> &LayerWork {
-        let microbatch = &self.microbatches[label.microbatch as usize];
-        match (&microbatch.backward, label.backward) {
-            (Some(backward), true) => backward,
-            _ => &microbatch.forward,
-        }
+    pub fn work(&self, label: &Label) -> Option<&LayerWork> {
+        let microbatch = self.microbatches.get(label.microbatch as usize)?;
+        if label.backward { microbatch.backward.as_ref() } else { microbatch.forward.as_ref() }
     }
 
     /// How long the operation of `label` keeps `rank` by itself; nothing for an exchange, which depends on others.
     #[must_use]
     pub fn takes(&self, label: &Label, rank: usize, machine: &Machine) -> Span {
-        let work = self.work(label);
+        let Some(work) = self.work(label) else { return Span::ZERO };
         match label.what {
             What::Before => work.before[rank],
             What::Attention => work.attention[rank],
@@ -153,7 +157,7 @@ impl Step {
     /// What the operation of `label` reads and writes, if it is a copy.
     #[must_use]
     pub fn copied_bytes(&self, label: &Label, rank: usize) -> u64 {
-        let work = self.work(label);
+        let Some(work) = self.work(label) else { return 0 };
         match label.what {
             What::PackThere => work.there.pack_bytes[rank],
             What::UnpackThere => work.there.unpack_bytes[rank],
@@ -167,8 +171,7 @@ impl Step {
     /// [`Error::BadStep`] where a list is not one value a rank, or something is none that has to be.
     pub fn validate(&self) -> Result<(), Error> {
         let ranks = self.ranks();
-        let passes = self.microbatches.iter().flat_map(|microbatch| [Some(&microbatch.forward), microbatch.backward.as_ref()]);
-        for pass in passes.flatten() {
+        for pass in self.microbatches.iter().flat_map(Microbatch::passes) {
             if [&pass.before, &pass.attention, &pass.after].iter().any(|times| times.len() != ranks) {
                 return Err(Error::BadStep { what: "computation times must be one a rank" });
             }
@@ -179,9 +182,12 @@ impl Step {
                 return Err(Error::BadStep { what: "exchanges must be between the ranks of the step" });
             }
         }
-        let backward = self.microbatches.iter().filter(|microbatch| microbatch.backward.is_some()).count();
-        if backward != 0 && backward != self.microbatches.len() {
-            return Err(Error::BadStep { what: "either all microbatches go backward or none" });
+        let has = |microbatch: &Microbatch| [microbatch.forward.is_some(), microbatch.backward.is_some()];
+        if self.microbatches.windows(2).any(|two| has(&two[0]) != has(&two[1])) {
+            return Err(Error::BadStep { what: "either all microbatches go backward or none, and forward as well" });
+        }
+        if self.microbatches.iter().any(|microbatch| has(microbatch) == [false; 2]) {
+            return Err(Error::BadStep { what: "a microbatch has at least one pass" });
         }
         if self.layers == 0 || self.stages == 0 || self.nano_batches == 0 {
             return Err(Error::BadStep { what: "layers, stages and nano-batches are at least one each" });

@@ -45,10 +45,12 @@ fn layer() -> impl Strategy<Value = LayerWork> {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let microbatch = |backward: bool| {
-        (layer(), layer()).prop_map(move |(forward, back)| Microbatch { forward, backward: backward.then_some(back) })
+    let microbatch = |[forward, backward]: [bool; 2]| {
+        (layer(), layer())
+            .prop_map(move |(there, back)| Microbatch { forward: forward.then_some(there), backward: backward.then_some(back) })
     };
-    let microbatches = any::<bool>().prop_flat_map(move |backward| prop::collection::vec(microbatch(backward), 1..4));
+    let passes = prop::sample::select(vec![[true, true], [true, false], [false, true]]);
+    let microbatches = passes.prop_flat_map(move |passes| prop::collection::vec(microbatch(passes), 1..4));
     (microbatches, 1..4_u32, 1..4_u32, 1..3_u32, any::<bool>()).prop_map(
         |(microbatches, layers, stages, nano_batches, overlap)| Step {
             microbatches,
@@ -81,8 +83,7 @@ proptest! {
         let wire = if flows { Wire::Flows } else { Wire::Model };
         let outcome = on(&step, "a100-ib200", wire);
         prop_assert_eq!(outcome.ranks.len(), RANKS * step.stages as usize);
-        let passes = step.microbatches.iter().flat_map(|one| [Some(&one.forward), one.backward.as_ref()]).flatten();
-        let passes: Vec<_> = passes.collect();
+        let passes: Vec<_> = step.microbatches.iter().flat_map(Microbatch::passes).collect();
         for (at, rank) in outcome.ranks.iter().enumerate() {
             prop_assert_eq!(rank.computation + rank.copies + rank.exposed + rank.idle, outcome.makespan);
             prop_assert!(rank.idle >= Span::ZERO && rank.exposed <= rank.exchanges && rank.waiting <= rank.exchanges);
@@ -117,7 +118,7 @@ proptest! {
             prop_assert!(outcome.makespan >= rank.exchanges);
         }
         // One nano-batch through one microbatch is a chain.
-        let first = &step.microbatches[0].forward;
+        let first = step.microbatches[0].passes().next().unwrap();
         let model = network("a100-ib200");
         let chain = |rank: usize| {
             let stay = |transfer: &Transfer| model.predict(&transfer.traffic).unwrap().ranks[rank].stay;
@@ -154,9 +155,8 @@ proptest! {
     #[test]
     fn buffers_hold_at_least_one_exchange_and_at_most_all(step in step()) {
         let outcome = on(&step, "h100-ib400", Wire::Model);
-        let transfers: Vec<&Transfer> = step.microbatches.iter()
-            .flat_map(|one| [Some(&one.forward), one.backward.as_ref()])
-            .flatten().flat_map(|work| [&work.there, &work.back]).collect();
+        let passes = step.microbatches.iter().flat_map(Microbatch::passes);
+        let transfers: Vec<&Transfer> = passes.flat_map(|work| [&work.there, &work.back]).collect();
         for (at, rank) in outcome.ranks.iter().enumerate() {
             let both = |one: &&Transfer| one.send_buffer_bytes[at % RANKS] + one.receive_buffer_bytes[at % RANKS];
             prop_assert!(rank.buffer_bytes >= transfers.iter().map(both).max().unwrap());
@@ -190,7 +190,7 @@ fn single(there: Transfer) -> Step {
     let back = Transfer::nothing(RANKS as u32);
     let forward = LayerWork { before: none.clone(), there, attention: none.clone(), back, after: none };
     Step {
-        microbatches: vec![Microbatch { forward, backward: None }],
+        microbatches: vec![Microbatch { forward: Some(forward), backward: None }],
         layers: 1,
         stages: 1,
         activation_bytes: vec![0; RANKS],
@@ -218,7 +218,8 @@ fn on_a_free_network_a_step_takes_what_the_busiest_rank_takes() {
         back: dense(8),
         after: ms(&[2; RANKS]),
     };
-    let step = Step { microbatches: vec![Microbatch { forward, backward: None }], layers: 3, ..single(dense(8)) };
+    let step =
+        Step { microbatches: vec![Microbatch { forward: Some(forward), backward: None }], layers: 3, ..single(dense(8)) };
     let outcome = on(&step, "free", Wire::Model);
     // A message takes at least a nanosecond.
     assert_eq!((outcome.makespan.as_nanos() - 3 * 12_000_000) / 100, 0);
@@ -235,7 +236,7 @@ fn a_nano_batch_hides_its_exchange_behind_the_other() {
         after: ms(&[4; RANKS]),
     };
     let step = Step {
-        microbatches: vec![Microbatch { forward, backward: None }],
+        microbatches: vec![Microbatch { forward: Some(forward), backward: None }],
         layers: 8,
         nano_batches: 2,
         overlap: true,
@@ -260,7 +261,7 @@ fn a_pipeline_fills_and_drains() {
         after: ms(&[1; RANKS]),
     };
     let (stages, many) = (4, 6);
-    let microbatch = Microbatch { backward: Some(forward.clone()), forward };
+    let microbatch = Microbatch { backward: Some(forward.clone()), forward: Some(forward) };
     let step = Step { microbatches: vec![microbatch; many], stages, ..single(Transfer::nothing(RANKS as u32)) };
     let outcome = on(&step, "free", Wire::Model);
     // One forward, one backward of equal length: (microbatches + stages - 1) times both.
@@ -268,6 +269,25 @@ fn a_pipeline_fills_and_drains() {
     let bubble = f64::from(stages - 1) / (many as f64 + f64::from(stages) - 1.0);
     assert!((outcome.idle_share() - bubble).abs() < 1e-9, "{} and {bubble}", outcome.idle_share());
     assert!(outcome.played.iter().any(|one| one.label.backward && one.label.what == What::Attention));
+}
+
+#[test]
+fn backward_passes_by_themselves_go_through_a_pipeline_from_its_end() {
+    let backward = LayerWork {
+        before: ms(&[1; RANKS]),
+        there: Transfer::nothing(RANKS as u32),
+        attention: ms(&[1; RANKS]),
+        back: Transfer::nothing(RANKS as u32),
+        after: ms(&[1; RANKS]),
+    };
+    let (stages, many) = (4, 6);
+    let microbatch = Microbatch { forward: None, backward: Some(backward) };
+    let step = Step { microbatches: vec![microbatch; many], stages, ..single(Transfer::nothing(RANKS as u32)) };
+    let outcome = on(&step, "free", Wire::Model);
+    assert_eq!(outcome.makespan.as_nanos(), (many as i64 + i64::from(stages) - 1) * 3_000_000);
+    let begins = |stage: u32| outcome.played.iter().filter(|one| one.label.stage == stage).map(|one| one.start[0]).min();
+    assert_eq!((begins(3), begins(0)), (Some(Span::ZERO), Some(Span::from_nanos(9_000_000))));
+    assert!(outcome.played.iter().all(|one| one.label.backward));
 }
 
 #[test]
@@ -279,6 +299,13 @@ fn what_cannot_be_played_is_refused() {
         Step { layers: u32::MAX, nano_batches: u32::MAX, ..step.clone() },
         Step { activation_bytes: vec![0; RANKS + 1], ..step.clone() },
     ] {
+        assert!(play(&broken, &Machine::H100, &network("free"), Wire::Model).is_err());
+    }
+    let forward = step.microbatches[0].clone();
+    let backward = Microbatch { forward: None, backward: forward.forward.clone() };
+    let neither = Microbatch { forward: None, backward: None };
+    for microbatches in [vec![forward, backward.clone()], vec![neither.clone()], vec![backward, neither]] {
+        let broken = Step { microbatches, ..step.clone() };
         assert!(play(&broken, &Machine::H100, &network("free"), Wire::Model).is_err());
     }
     let empty = Step { microbatches: Vec::new(), ..step };

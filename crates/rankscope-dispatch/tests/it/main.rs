@@ -23,4 +23,5 @@ mod split_batch_laws;
 mod split_bound_laws;
 mod split_exchange_laws;
 mod split_laws;
+mod step_laws;
 mod whole_attention;

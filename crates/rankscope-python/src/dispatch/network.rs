@@ -1,9 +1,9 @@
 //! What a plan takes on a network, predicted or played; the documents are those of the command.
 
 use pyo3::prelude::*;
-use rankscope_dispatch::events::{Machine, Scene, StepShape, Wire};
+use rankscope_dispatch::events::{Machine, Passes, Scene, StepShape, Wire};
 use rankscope_dispatch::network::{PRESETS, Preset};
-use rankscope_dispatch::{Direction, Error};
+use rankscope_dispatch::{Direction, Error, Pass};
 use rankscope_plan_files::network::{self as file, Known};
 use rankscope_plan_files::plan::Plan;
 use rankscope_plan_files::{played, predicted};
@@ -26,6 +26,15 @@ pub(super) fn known(name: &str, bytes: Option<&[u8]>) -> PyResult<Known> {
     Ok(Known { name: name.to_owned(), source: preset.source.to_owned(), network: preset.network() })
 }
 
+/// The pass of this name.
+pub(super) fn pass(name: &str) -> PyResult<Pass> {
+    match name {
+        "forward" => Ok(Pass::Forward),
+        "backward" => Ok(Pass::Backward),
+        other => Err(PlanError::new_err(format!("no pass is called {other}; there are forward and backward"))),
+    }
+}
+
 pub(super) fn predict(plan: &Plan, known: &Known, exchanges: &[Direction]) -> Result<String, Error> {
     let predicted = known.network.predict_exchanges(&plan.assignment, &plan.rows, exchanges)?;
     Ok(predicted::document(known, &predicted).to_string())
@@ -39,6 +48,8 @@ pub(super) struct Step {
     stages: u32,
     microbatches: Option<u32>,
     backward: bool,
+    only: Option<String>,
+    resend: bool,
     overlap: bool,
     flows: bool,
     attention_tflops: f64,
@@ -59,8 +70,22 @@ impl Step {
         }
         let mut shape = StepShape::default();
         (shape.layers, shape.stages, shape.microbatches) = (self.layers, self.stages, self.microbatches);
-        (shape.backward, shape.overlap) = (self.backward, self.overlap);
+        (shape.passes, shape.overlap) = (self.passes()?, self.overlap);
         Ok(shape)
+    }
+
+    fn passes(&self) -> PyResult<Passes> {
+        let only = self.only.as_deref().map(pass).transpose()?;
+        match (self.backward, only, self.resend) {
+            (true, Some(_), true) => {
+                Err(PlanError::new_err("`only` one pass keeps or sends again what it always does; without it, `resend`"))
+            }
+            (true, only, resend) => Ok(Passes::of(only, resend)),
+            (false, None | Some(Pass::Forward), false) => Ok(Passes::Forward),
+            (false, _, _) => {
+                Err(PlanError::new_err("without a backward pass there is nothing of it to play, or to send again"))
+            }
+        }
     }
 
     fn machine(&self) -> PyResult<Machine> {

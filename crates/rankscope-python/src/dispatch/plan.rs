@@ -372,13 +372,9 @@ impl Plan {
     #[pyo3(signature = (name, bytes=None, only=None))]
     fn predict(&self, py: Python<'_>, name: &str, bytes: Option<&[u8]>, only: Option<&str>) -> PyResult<String> {
         let known = network::known(name, bytes)?;
-        let exchanges = match only {
+        let exchanges = match only.map(network::pass).transpose()? {
             None => Direction::LAYER.to_vec(),
-            Some("forward") => Pass::Forward.exchanges().to_vec(),
-            Some("backward") => Pass::Backward.exchanges().to_vec(),
-            Some(other) => {
-                return Err(PlanError::new_err(format!("no pass is called {other}; there are forward and backward")));
-            }
+            Some(pass) => pass.exchanges().to_vec(),
         };
         py.detach(|| network::predict(&self.file, &known, &exchanges)).map_err(plan)
     }

@@ -112,3 +112,46 @@ fn a_backward_pass_shares_keys_as_well() {
     let moved = json(&[&["simulate", &path], &narrow[..]].concat());
     assert_eq!((&moved["verified"], names(&moved)), (&true.into(), names(&run)));
 }
+
+#[test]
+fn a_played_pass_moves_what_is_predicted_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("plan.json").display().to_string();
+    planned(&["--out", &path]);
+    let predicted = |words: &[&str]| json(&[&["predict", &path], words].concat())["exchanges"].clone();
+    let bytes = |exchanges: &Value| -> Vec<(String, u64)> {
+        let one = |one: &Value| (one["exchange"].as_str().unwrap().to_owned(), one["remote_bytes"].as_u64().unwrap());
+        exchanges.as_array().unwrap().iter().map(one).collect()
+    };
+    let played = |words: &[&str]| json(&[&["simulate", &path, "--events"], words].concat());
+    for words in [&[][..], &["--pass", "forward"], &["--pass", "backward"]] {
+        assert_eq!(bytes(&played(words)["exchanges"]), bytes(&predicted(words)), "{words:?}");
+    }
+    let both = [predicted(&["--pass", "forward"]), predicted(&["--pass", "backward"])].map(|pass| bytes(&pass)).concat();
+    let resent = played(&["--resend"]);
+    assert_eq!(bytes(&resent["exchanges"]), both);
+    let twice = played(&["--resend", "--layers", "2"]);
+    assert_eq!(bytes(&twice["exchanges"]), both.iter().map(|(name, bytes)| (name.clone(), 2 * bytes)).collect::<Vec<_>>());
+    assert_eq!(played(&["--forward-only"]), played(&["--pass", "forward"]));
+
+    // Without overlap and with one microbatch, a step is one pass after the other.
+    let takes_ns = |words: &[&str]| played(words)["played"]["makespan_ns"].as_i64().unwrap();
+    let apart: i64 = ["forward", "backward"].map(|pass| takes_ns(&["--pass", pass])).iter().sum();
+    assert!(takes_ns(&["--resend"]) <= apart && takes_ns(&["--resend"]) > takes_ns(&["--pass", "backward"]));
+    let table = said(&["simulate", &path, "--events", "--pass", "backward"], true);
+    assert!(table.contains("in all of the step: resend") && table.contains(", backward "), "{table}");
+
+    let prefix = folder.path().join("chakra").display().to_string();
+    let timeline = folder.path().join("step.json").display().to_string();
+    played(&["--pass", "backward", "--chakra", &prefix, "--timeline", &timeline]);
+    let drawn = std::fs::read_to_string(&timeline).unwrap();
+    assert!(drawn.contains("exchange there backward") && !drawn.contains("exchange there m0"), "{drawn}");
+    assert!(std::fs::metadata(format!("{prefix}.7.et")).unwrap().len() > 100);
+    for words in [
+        ["--resend", "--forward-only"].as_slice(),
+        &["--pass", "backward", "--resend"],
+        &["--pass", "forward", "--forward-only"],
+    ] {
+        said(&[&["simulate", &path, "--events"], words].concat(), false);
+    }
+}
