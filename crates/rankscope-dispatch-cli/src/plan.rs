@@ -12,12 +12,12 @@ use rankscope_cli::ExitCode;
 use rankscope_cli::output::{self, Format};
 use rankscope_dispatch::cost::Work;
 use rankscope_dispatch::planner::bounded::{Caps, Options, explain};
-use rankscope_dispatch::planner::split::{SplitPlan, split};
+use rankscope_dispatch::planner::split::SplitPlan;
 use rankscope_dispatch::planner::{Goal, equal_flops, greedy, not_worse, place_evenly, place_in_order, place_on_ranks};
 use rankscope_dispatch::{Assignment, Batch, HeadGroups, Pass, Rows};
 use rankscope_plan_files::documents::{Documents, Lengths};
 use rankscope_plan_files::plan::{MOST_ELEMENT_BYTES, MOST_RANKS};
-use rankscope_plan_files::planned::{self, Answer, Planned, SplitKv, exact};
+use rankscope_plan_files::planned::{self, Answer, PassTime, Planned, SplitKv, exact};
 
 use super::pass_arg::PassArg;
 use super::paths;
@@ -73,8 +73,9 @@ pub(crate) struct Args {
     /// Explain every move: which rank it relieves, what it costs, and what it would cost elsewhere
     #[arg(long)]
     explain: bool,
-    /// Let several ranks share the keys and values of a query and merge their outputs, where that moves less. The figures are those
-    /// without it; two lines say what it comes to and what is needed at least, and --out writes it
+    /// Let several ranks share the keys and values of a query and merge their outputs, where that moves less; with --network, where
+    /// the pass is shorter for it. The figures are those without it; further lines say what it comes to and what is needed at least,
+    /// and --out writes it
     #[arg(long)]
     split_kv: bool,
     /// Groups that heads are split into: ranks may compute a document for some of its heads. Both kinds of rows divide by it, and
@@ -156,18 +157,22 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let elapsed = started.elapsed();
 
     let moves = if args.explain { Some(explain(&layout, &plan, &options)?) } else { None };
-    let split = if args.split_kv { Some(divided(args, groups, &layout, &plan, &options, &rows)?) } else { None };
+    let split = if args.split_kv { Some(divided(args, groups, goal, [&layout, &plan], &options, &rows)?) } else { None };
     if let Some(path) = &args.out {
         match &split {
             Some((split, rows)) => paths::save(path, Assignment::from(&split.batch).of_heads(groups)?, rows)?,
             None => paths::save(path, Assignment::from(&plan).of_heads(groups)?, &rows)?,
         }
     }
-    let split = split.map(|(split, _)| SplitKv::new(&split, &layout, &plan, &options)).transpose()?;
+    let split = split.map(|(split, _)| {
+        let time = pace.map(|pace| PassTime::of_split(&pace, &layout, &split, &options)).transpose()?;
+        Ok::<_, rankscope_dispatch::Error>(SplitKv::new(&split, &layout, &plan, &options)?.of_pass(pass, time))
+    });
+    let split = split.transpose()?;
     let answer = Answer::new(&layout, &plan, &options, rows.element_bytes, args.planner.into(), elapsed)?
         .placed(placement)
         .of_heads(groups)
-        .of_pass(pass, pace.map(|pace| pace.takes(&plan, &options)).transpose()?)
+        .of_pass(pass, pace.map(|pace| PassTime::of(&pace, &layout, &plan, &options)).transpose()?)
         .explained(moves)
         .splitting(split);
     if let Some(path) = &args.html {
@@ -186,14 +191,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 fn divided(
     args: &Args,
     groups: HeadGroups,
-    layout: &Batch,
-    plan: &Batch,
+    goal: Goal<'_>,
+    [layout, plan]: [&Batch; 2],
     options: &Options,
     rows: &Rows,
 ) -> anyhow::Result<(SplitPlan, Rows)> {
     let heads = groups.heads_of(rows, args.heads).with_context(|| format!("--heads {}", args.heads.unwrap_or_default()))?;
     let lse_bytes = heads.saturating_mul(Rows::lse_bytes(rows.element_bytes));
-    let split = split(layout, plan, options, lse_bytes.into())?;
+    let split = goal.split(layout, plan, options, lse_bytes.into())?;
     let rows = if split.batch.merges() { rows.with_lse_of(heads) } else { *rows };
     Ok((split, rows))
 }

@@ -1,6 +1,7 @@
 //! What there is to say about a plan: the document of `dispatch plan`.
 
 mod moves;
+mod pass_time;
 mod placed;
 mod split_kv;
 
@@ -10,10 +11,10 @@ use rankscope_dispatch::cost::Work;
 use rankscope_dispatch::planner::bounded::{Explanation, Limits, Options, loads, max_over_mean};
 use rankscope_dispatch::planner::{Remote, cell_limits, gap, lower_bound};
 use rankscope_dispatch::{Batch, HeadGroups, Pass};
-use rankscope_time::Span;
 use serde::{Serialize, Serializer};
 
 pub use self::moves::Move;
+pub use self::pass_time::PassTime;
 pub use self::placed::{Placement, Planned, exact};
 pub use self::split_kv::SplitKv;
 
@@ -78,6 +79,9 @@ pub struct Answer {
     /// The same of a backward pass, where the plan is for one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backward_ns: Option<i64>,
+    /// What that pass takes at least, with whatever plan with these limits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub least_ns: Option<i64>,
     /// Why runs moved, if that was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moves: Option<Vec<Move>>,
@@ -163,11 +167,12 @@ impl Answer {
 
     /// Of a plan for `pass`, and with what a layer's takes, where that is known.
     #[must_use]
-    pub fn of_pass(self, pass: Pass, takes: Option<Span>) -> Self {
-        let ns = takes.map(Span::as_nanos);
+    pub fn of_pass(self, pass: Pass, time: Option<PassTime>) -> Self {
+        let ns = time.map(|time| time.takes.as_nanos());
+        let this = Self { pass, least_ns: time.map(|time| time.least.as_nanos()), ..self };
         match pass {
-            Pass::Forward => Self { pass, forward_ns: ns, ..self },
-            Pass::Backward => Self { pass, backward_ns: ns, ..self },
+            Pass::Forward => Self { forward_ns: ns, ..this },
+            Pass::Backward => Self { backward_ns: ns, ..this },
         }
     }
 
@@ -228,6 +233,7 @@ impl Answer {
             pass: Pass::Forward,
             forward_ns: None,
             backward_ns: None,
+            least_ns: None,
             elapsed_us: elapsed.as_nanos() as f64 / 1e3,
             shards: plan.documents().map(rows).collect(),
         })

@@ -46,7 +46,7 @@ pub(super) fn table(answer: &Answer) -> String {
     line("at least needed", needed(answer.lower_bound_bytes, answer.gap, contexts));
     if let Some(ns) = answer.forward_ns.or(answer.backward_ns) {
         let takes = format!("{} a layer, if attention hides nothing of the exchanges", duration(ns as f64));
-        line(&format!("a {} pass", answer.pass.as_str()), takes);
+        line(&format!("a {} pass", answer.pass.as_str()), takes + &at_least(answer.least_ns));
     }
     line("per token", format!("{:.0} bytes ({:.0} elements)", answer.bytes_per_token, answer.elems_per_token));
     line("queries away", format!("{} tokens", answer.moved_tokens));
@@ -55,9 +55,13 @@ pub(super) fn table(answer: &Answer) -> String {
         line("heads", format!("in {groups} groups; shards, and tokens that are away, are of one group"));
     }
     if let Some(split) = &answer.split_kv {
-        let less = split.saved as f64 / answer.bytes.max(1) as f64 * 100.0;
-        line("split keys and values", format!("move {}, {less:.1} % less, in {} tasks", bytes(split.bytes), split.tasks.len()));
+        let less = (1.0 - split.bytes as f64 / answer.bytes.max(1) as f64) * 100.0;
+        let less = if split.bytes > answer.bytes { format!("{:.1} % more", -less) } else { format!("{less:.1} % less") };
+        line("split keys and values", format!("move {}, {less}, in {} tasks", bytes(split.bytes), split.tasks.len()));
         line("needed if split", needed(split.lower_bound_bytes, split.gap, "with this layout, whoever has which keys"));
+        if let Some(ns) = split.forward_ns.or(split.backward_ns) {
+            line("the pass if split", format!("{} a layer{}", duration(ns as f64), at_least(split.least_ns)));
+        }
     }
     text.push('\n');
     bars(&mut text, answer);
@@ -65,6 +69,10 @@ pub(super) fn table(answer: &Answer) -> String {
         explain(&mut text, answer, why);
     }
     text
+}
+
+fn at_least(ns: Option<i64>) -> String {
+    ns.map_or_else(String::new, |ns| format!("; any plan takes {} at least", duration(ns as f64)))
 }
 
 /// What plans of some kind move at least, and how far above it this one can be.

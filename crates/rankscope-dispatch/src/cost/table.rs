@@ -2,6 +2,10 @@
 //!
 //! Between grid points the time is bilinear. Beyond the grid it goes on as the last cell does, because the time of long contexts is
 //! proportional to the cells; below the grid it stays what the smallest kernel takes, because a launch costs what it costs.
+//!
+//! Queries that see all of some keys were not measured. They are taken to take what as many queries do that end a context of as many
+//! cells, which has half as many more keys as there are queries; and where there are more queries than fit into such a context, as
+//! often the longest that do as they are more.
 
 use crate::{Error, causal_cells};
 
@@ -54,7 +58,19 @@ impl TimeTable {
 }
 
 impl TimeTable {
-    /// The most score cells for each nanosecond that any task of documents of up to `longest` tokens reaches, and little above.
+    /// The time of `queries` tokens that see all of `keys` tokens.
+    #[must_use]
+    pub fn rectangle_nanoseconds(&self, queries: u32, keys: u32) -> u64 {
+        let most = keys.saturating_mul(2).max(1);
+        if queries <= most {
+            return self.nanoseconds(queries, keys.saturating_add(queries / 2));
+        }
+        let longest = u128::from(self.nanoseconds(most, most));
+        u64::try_from((longest * u128::from(queries)).div_ceil(most.into())).unwrap_or(u64::MAX)
+    }
+
+    /// The most score cells for each nanosecond that any task of documents of up to `longest` tokens reaches, and little above; also of
+    /// those that see all of their keys, which take the time of others with no fewer cells.
     ///
     /// Within a cell of the grid, and beyond the last one, time is bilinear, so in a rectangle no task is faster than the fastest
     /// corner, and none has more cells than the last queries with the longest context.
@@ -126,6 +142,20 @@ mod tests {
     }
 
     #[test]
+    fn all_of_some_keys_takes_what_as_many_cells_take() -> Result<(), Error> {
+        let table = table()?;
+        // 200 more keys than 900 are as many cells, and a half more.
+        assert_eq!(table.rectangle_nanoseconds(200, 1400), table.nanoseconds(200, 1500));
+        assert_eq!(table.rectangle_nanoseconds(2000, 1000), table.nanoseconds(2000, 2000));
+        assert_eq!(table.rectangle_nanoseconds(6000, 1000), 3 * table.nanoseconds(2000, 2000));
+        for keys in [1, 100, 2000] {
+            let times: Vec<u64> = (0..200).map(|part| table.rectangle_nanoseconds(1 + part * 40, keys)).collect();
+            assert!(times.is_sorted(), "more queries take no less: {times:?}");
+        }
+        Ok(())
+    }
+
+    #[test]
     fn no_task_is_faster_than_the_fastest() -> Result<(), Error> {
         let table = table()?;
         let most = table.most_cells_per_nanosecond(9000);
@@ -135,6 +165,12 @@ mod tests {
         let mut fastest = 0.0_f64;
         for context in (1..=9000).step_by(37) {
             (1..=context).step_by(23).for_each(|queries| fastest = fastest.max(rate(queries, context)));
+            // Both fit into a document.
+            for queries in (1..=9000 - context).step_by(41) {
+                let cells = f64::from(queries) * f64::from(context);
+                let rectangle = cells / table.rectangle_nanoseconds(queries, context) as f64;
+                assert!(rectangle <= most, "{queries} by {context}: {rectangle} above {most}");
+            }
         }
         assert!(fastest <= most && most < 1.1 * fastest, "{most} where {fastest} was found");
         assert!(table.most_cells_per_nanosecond(100) >= rate(100, 100));

@@ -10,10 +10,11 @@ use rankscope_time::Span;
 
 use super::Remote;
 use super::bounded::{Limits, Nodes, Options, bounded, bounded_near, loads, slowest};
+use super::split::{SplitPlan, loads_of, split, split_up_to_the_heaviest};
 use crate::cost::Work;
 use crate::events::Machine;
 use crate::network::Network;
-use crate::{Batch, Error, Exchange, Pass, Rows};
+use crate::{Assignment, Batch, Error, Pass, Rows};
 
 /// What is to be least.
 #[derive(Clone, Copy, Debug)]
@@ -42,18 +43,30 @@ impl Pace<'_> {
     ///
     /// # Errors
     /// [`Error::Overflow`]; [`Error::BadNetwork`].
-    pub fn takes(&self, plan: &Batch, options: &Options) -> Result<Span, Error> {
-        let (work, weights) = (loads(plan, &options.work)?, &options.weights);
-        let attention = match options.work {
-            Work::Cells => self.machine.attention(plan, self.rows)?.iter().map(|span| span.as_nanos() as u64).collect(),
-            Work::Time(_) => work,
+    pub fn takes<'a>(&self, plan: impl Into<Assignment<'a>>, options: &Options) -> Result<Span, Error> {
+        let plan = plan.into();
+        let attention = match (&options.work, plan.split()) {
+            (Work::Cells, _) => self.machine.attention(&plan, self.rows)?.iter().map(|span| span.as_nanos() as u64).collect(),
+            (work, Some(split)) => loads_of(split, work)?,
+            (work, None) => loads(plan.layout(), work)?,
         };
-        let slowest_ns = slowest(&attention, weights) * self.pass.attention_halves() as f64 / 2.0;
+        let slowest_ns = slowest(&attention, &options.weights) * self.pass.attention_halves() as f64 / 2.0;
         let mut time = Span::from_nanos(slowest_ns.min(i64::MAX as f64) as i64);
         for direction in self.pass.exchanges() {
-            time = time + self.network.predict(&Exchange::new(plan, self.rows, direction)?.traffic())?.total;
+            time = time + self.network.predict(&plan.exchange(self.rows, direction)?.traffic())?.total;
         }
         Ok(time)
+    }
+
+    /// The same where keys are split: log-sum-exps go beside outputs that are merged.
+    ///
+    /// # Errors
+    /// Those of [`takes`](Self::takes).
+    pub fn takes_split(&self, split: &SplitPlan, options: &Options) -> Result<Span, Error> {
+        let heads = split.lse_bytes / u64::from(Rows::lse_bytes(self.rows.element_bytes));
+        let merged = self.rows.with_lse_of(u32::try_from(heads).unwrap_or(u32::MAX));
+        let rows = if split.batch.merges() { &merged } else { self.rows };
+        Pace { rows, ..*self }.takes(&split.batch, options)
     }
 }
 
@@ -67,16 +80,48 @@ impl Goal<'_> {
     /// Those of [`bounded`], when no way that was tried leads to a plan; those of [`Pace::takes`].
     pub fn plan(&self, layout: &Batch, options: &Options) -> Result<Batch, Error> {
         let Self::ShortestTime(pace) = self else { return bounded(layout, options) };
+        let fastest = self.fastest(pace, layout, options)?;
+        let best = fastest.into_iter().min_by_key(|plan| plan.0);
+        best.map(|best| best.1).ok_or(Error::Eps { eps: options.eps })
+    }
+
+    /// `plan`, which is one of `layout`, or another one of it, with keys split where that is better. A log-sum-exp takes `lse_bytes`
+    /// for each output.
+    ///
+    /// For the shortest time the fastest plan of every tolerance is split, without making its heaviest rank heavier; `plan` is what is
+    /// left if nothing is faster. So it never takes longer than `plan`, nor because more is allowed.
+    ///
+    /// # Errors
+    /// Those of [`plan`](Self::plan) and [`split`].
+    pub fn split(&self, layout: &Batch, plan: &Batch, options: &Options, lse_bytes: u64) -> Result<SplitPlan, Error> {
+        let Self::ShortestTime(pace) = self else { return split(layout, plan, options, lse_bytes) };
+        let rated = |split: SplitPlan| Ok::<_, Error>(((pace.takes_split(&split, options)?, split.bytes), split));
+        let mut best = rated(SplitPlan::of_whole(plan, options, lse_bytes))?;
+        let fastest = self.fastest(pace, layout, options)?;
+        let others = fastest.iter().map(|fastest| &fastest.1).filter(|other| *other != plan);
+        for plan in std::iter::once(plan).chain(others) {
+            let found = rated(split_up_to_the_heaviest(layout, plan, options, lse_bytes)?)?;
+            if found.0 < best.0 {
+                best = found;
+            }
+        }
+        Ok(best.1)
+    }
+
+    /// The fastest plan for each tolerance that is allowed, each different from the one before; at least one.
+    fn fastest(&self, pace: &Pace<'_>, layout: &Batch, options: &Options) -> Result<Vec<(Rating, Batch)>, Error> {
         // Figures that mean nothing are refused as they are, before others take their place.
         Limits::new(layout, &options.work, options.eps, &options.weights)?;
-        let mut best: Option<(Rating, Batch)> = None;
+        let mut fastest: Vec<(Rating, Batch)> = Vec::new();
         let mut refused = None;
         let nodes = Nodes::of(pace.network, layout.world_size());
-        let tolerances = TOLERANCES.into_iter().filter(|eps| *eps <= options.eps.max(TIGHTEST));
-        for (eps, nodes) in
-            tolerances.flat_map(|eps| [Some(Nodes::ALIKE), nodes].into_iter().flatten().map(move |nodes| (eps, nodes)))
-        {
-            for search_steps in [options.search_steps, Some(0)] {
+        for eps in TOLERANCES.into_iter().filter(|eps| *eps <= options.eps.max(TIGHTEST)) {
+            let mut best: Option<(Rating, Batch)> = None;
+            for (nodes, search_steps) in [Some(Nodes::ALIKE), nodes]
+                .into_iter()
+                .flatten()
+                .flat_map(|nodes| [options.search_steps, Some(0)].map(|search_steps| (nodes, search_steps)))
+            {
                 let tried = Options { eps: eps.min(options.eps), search_steps, ..options.clone() };
                 match bounded_near(layout, &tried, nodes) {
                     Ok(plan) => {
@@ -88,9 +133,13 @@ impl Goal<'_> {
                     Err(error) => refused = Some(error),
                 }
             }
+            fastest.extend(best.filter(|best| fastest.last().is_none_or(|last| last.1 != best.1)));
         }
-        // One or the other: something was tried.
-        best.map(|best| best.1).ok_or_else(|| refused.unwrap_or(Error::Eps { eps: options.eps }))
+        match (fastest.is_empty(), refused) {
+            (true, Some(error)) => Err(error),
+            // One or the other: something was tried.
+            _ => Ok(fastest),
+        }
     }
 
     /// The tolerance for which a layout is chosen. For the shortest time it is the tightest, whatever is allowed.

@@ -29,7 +29,7 @@ pub use exact::{exact, exact_raising};
 pub use goal::{Goal, Pace};
 pub use greedy::greedy;
 pub use heads::{HeadPlan, by_heads};
-pub use lower_bound::{cell_limits, gap, lower_bound, split_lower_bound};
+pub use lower_bound::{Least, cell_limits, gap, lower_bound, split_lower_bound, time_lower_bound};
 pub use not_worse::not_worse;
 pub use placement::{NEAR_PARTS, NEAR_TOKENS, place_evenly, place_in_order, place_on_ranks};
 pub use remote::{Prices, Remote};

@@ -23,5 +23,6 @@ mod split_batch_laws;
 mod split_bound_laws;
 mod split_exchange_laws;
 mod split_laws;
+mod split_time_laws;
 mod step_laws;
 mod whole_attention;

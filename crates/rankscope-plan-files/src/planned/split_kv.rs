@@ -2,9 +2,11 @@
 
 use rankscope_dispatch::planner::bounded::{Limits, Options, max_over_mean};
 use rankscope_dispatch::planner::split::SplitPlan;
-use rankscope_dispatch::planner::{Remote, gap, split_lower_bound};
-use rankscope_dispatch::{Batch, Error, SplitTask};
+use rankscope_dispatch::planner::{Remote, cell_limits, gap, split_lower_bound};
+use rankscope_dispatch::{Batch, Error, Pass, SplitTask};
 use serde::Serialize;
+
+use super::PassTime;
 
 /// The same plan with keys and values split.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -20,18 +22,41 @@ pub struct SplitKv {
     pub gap: Option<f64>,
     /// Load of the heaviest rank, by its weight, over the mean.
     pub max_over_mean: f64,
+    /// A layer's forward pass, attention and exchanges one after the other, if a network was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forward_ns: Option<i64>,
+    /// The same of a backward pass, where the plan is for one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backward_ns: Option<i64>,
+    /// What that pass takes at least, whoever has which keys.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub least_ns: Option<i64>,
+    /// Work by rank.
+    pub loads: Vec<u64>,
     /// Document, start and end of its queries, start and end of its keys, home of the queries, rank that computes.
     pub tasks: Vec<[u64; 7]>,
 }
 
 impl SplitKv {
+    /// With what a layer's `pass` takes, where that is known.
+    #[must_use]
+    pub fn of_pass(self, pass: Pass, time: Option<PassTime>) -> Self {
+        let ns = time.map(|time| time.takes.as_nanos());
+        let this = Self { least_ns: time.map(|time| time.least.as_nanos()), ..self };
+        match pass {
+            Pass::Forward => Self { forward_ns: ns, ..this },
+            Pass::Backward => Self { backward_ns: ns, ..this },
+        }
+    }
+
     /// What `split`, which began with `plan` of `layout`, comes to.
     ///
     /// # Errors
     /// Weights that are none, or work beyond 64 bits.
     pub fn new(split: &SplitPlan, layout: &Batch, plan: &Batch, options: &Options) -> Result<Self, Error> {
-        let cells = split.batch.cells()?;
-        let limits = Limits::new(layout, &options.work, options.eps, &options.weights)?.kept_by(&cells);
+        let loads = split.loads(&options.work)?;
+        let limits = Limits::new(layout, &options.work, options.eps, &options.weights)?.kept_by(&loads);
+        let limits = cell_limits(layout, &options.work, &limits);
         let bound = split_lower_bound(layout, options.prices, split.lse_bytes, &limits)?;
         let task = |task: &SplitTask| {
             let SplitTask { document, queries, keys, rank } = task;
@@ -45,7 +70,11 @@ impl SplitKv {
             saved: Remote::of(plan).bytes(options.prices).saturating_sub(split.bytes),
             lower_bound_bytes: bound,
             gap: gap(split.bytes, bound),
-            max_over_mean: max_over_mean(&cells, &options.weights),
+            max_over_mean: max_over_mean(&loads, &options.weights),
+            forward_ns: None,
+            backward_ns: None,
+            least_ns: None,
+            loads,
             tasks: split.batch.tasks().iter().map(task).collect(),
         })
     }

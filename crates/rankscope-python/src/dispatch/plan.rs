@@ -8,13 +8,13 @@ use rankscope_conformance::check::check_plan;
 use rankscope_dispatch::cost::Work;
 use rankscope_dispatch::events::Machine;
 use rankscope_dispatch::planner::bounded::{Caps, Options, explain};
-use rankscope_dispatch::planner::split::{SplitPlan, split};
+use rankscope_dispatch::planner::split::SplitPlan;
 use rankscope_dispatch::planner::{Goal, Pace, Prices, greedy, not_worse};
 use rankscope_dispatch::{Assignment, Batch, Direction, Error, HeadGroups, Pass, Rows, SplitBatch, SplitTask, binary};
 use rankscope_plan_files::exported::{self, Form};
 use rankscope_plan_files::plan::{self as file};
-use rankscope_plan_files::planned::{Answer, Placement, Planned, Planner, SplitKv, exact};
-use rankscope_time::{Rank, Span};
+use rankscope_plan_files::planned::{Answer, PassTime, Placement, Planned, Planner, SplitKv, exact};
+use rankscope_time::Rank;
 
 use super::array::Array;
 use super::errors::{PlanError, export, plan, plan_file};
@@ -38,9 +38,9 @@ struct Made {
     placement: Placement,
     /// Which pass it is for, and what a layer's takes, where that was the goal.
     pass: Pass,
-    takes: Option<Span>,
-    /// The plan with whole contexts, and the one that it became.
-    split: Option<(Batch, SplitPlan)>,
+    takes: Option<PassTime>,
+    /// The plan with whole contexts, the one that it became, and what its pass takes.
+    split: Option<(Batch, SplitPlan, Option<PassTime>)>,
 }
 
 impl Made {
@@ -119,7 +119,11 @@ impl Plan {
             .of_heads(self.file.assignment.head_groups())
             .of_pass(made.pass, made.takes)
             .explained(moves)
-            .splitting(split.map(|split| SplitKv::new(&split.1, layout, batch, options)).transpose()?);
+            .splitting(
+                split
+                    .map(|split| Ok(SplitKv::new(&split.1, layout, batch, options)?.of_pass(made.pass, split.2)))
+                    .transpose()?,
+            );
         Ok(serde_json::to_string(&answer).expect("numbers, texts and lists of them are JSON"))
     }
 }
@@ -181,8 +185,8 @@ impl Settings {
     fn divided(
         &self,
         groups: HeadGroups,
-        layout: &Batch,
-        plan: &Batch,
+        goal: Goal<'_>,
+        [layout, plan]: [&Batch; 2],
         options: &Options,
         rows: &Rows,
     ) -> Result<Option<(SplitPlan, Rows)>, Error> {
@@ -191,7 +195,7 @@ impl Settings {
         }
         let own = groups.heads_of(rows, self.heads)?;
         let lse_bytes = u64::from(own) * u64::from(Rows::lse_bytes(rows.element_bytes));
-        let split = split(layout, plan, options, lse_bytes)?;
+        let split = goal.split(layout, plan, options, lse_bytes)?;
         let rows = if split.batch.merges() { rows.with_lse_of(own) } else { *rows };
         Ok(Some((split, rows)))
     }
@@ -240,10 +244,14 @@ impl Plan {
             };
             let Planned { layout, plan: batch, placement, .. } = found.map_err(plan)?;
             let elapsed = started.elapsed();
-            let takes = pace.map(|pace| pace.takes(&batch, &options)).transpose().map_err(plan)?;
-            let divided = settings.divided(groups, &layout, &batch, &options, &rows).map_err(plan)?;
+            let takes = pace.map(|pace| PassTime::of(&pace, &layout, &batch, &options)).transpose().map_err(plan)?;
+            let divided = settings.divided(groups, goal, [&layout, &batch], &options, &rows).map_err(plan)?;
             let (assignment, rows, split) = match divided {
-                Some((split, rows)) => (Assignment::from(split.batch.clone()), rows, Some((batch, split))),
+                Some((split, split_rows)) => {
+                    let time =
+                        pace.map(|pace| PassTime::of_split(&pace, &layout, &split, &options)).transpose().map_err(plan)?;
+                    (Assignment::from(split.batch.clone()), split_rows, Some((batch, split, time)))
+                }
                 None => (Assignment::from(batch), rows, None),
             };
             let assignment = assignment.of_heads(groups).map_err(plan)?;

@@ -155,3 +155,57 @@ fn a_played_pass_moves_what_is_predicted_of_it() {
         said(&[&["simulate", &path, "--events"], words].concat(), false);
     }
 }
+
+#[test]
+fn keys_are_shared_for_the_shortest_pass() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("plan.json").display().to_string();
+    let docs = folder.path().join("docs.json").display().to_string();
+    std::fs::write(&docs, "[32768, 4096]").unwrap();
+    let words = ["--ranks", "16", "--split-kv", "--hidden-kv", "4096", "--network", "ethernet-100"];
+    for pass in ["forward", "backward"] {
+        let answer = json(&[&["plan", &docs], &words[..], &["--pass", pass, "--out", &path]].concat());
+        let (split, field) = (&answer["split_kv"], format!("{pass}_ns"));
+        let ns = |of: &Value, field: &str| of[field].as_i64().unwrap();
+        assert!(ns(split, &field) < ns(&answer, &field), "{pass}: {answer}");
+        assert!(
+            ns(split, "least_ns") <= ns(split, &field) && ns(&answer, "least_ns") <= ns(&answer, &field),
+            "{pass}: {answer}"
+        );
+        let predicted = json(&["predict", &path, "--pass", pass, "--network", "ethernet-100"]);
+        let exchanges_ns = predicted["total_ns"].as_i64().unwrap();
+        let heaviest = split["loads"].as_array().unwrap().iter().filter_map(Value::as_u64).max().unwrap() as f64;
+        let attention_ns = heaviest * 4.0 * 4096.0 * 1e9 / 400e12 * if pass == "forward" { 1.0 } else { 2.5 };
+        let off_ns = ns(split, &field) - exchanges_ns - attention_ns as i64;
+        assert!(off_ns.abs() < 10, "{pass}: {off_ns} ns more than exchanges and attention");
+        let table = said(&[&["plan", &docs], &words[..], &["--pass", pass]].concat(), true);
+        assert!(table.contains("the pass if split") && table.contains("at least"), "{table}");
+    }
+}
+
+#[test]
+fn keys_are_shared_by_a_table_of_times() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = |name: &str| folder.path().join(name).display().to_string();
+    let (docs, times, path) = (name("docs.json"), name("times.json"), name("plan.json"));
+    std::fs::write(&docs, "[131072]").unwrap();
+    let axis: Vec<u32> = (0..=17).map(|power| 1 << power).collect();
+    let time = |queries: u32, context: u32| {
+        let queries = f64::from(queries.min(context));
+        0.002 + queries.max(128.0) * (f64::from(context) - queries / 2.0) / 5e7
+    };
+    let rows: Vec<Vec<f64>> =
+        axis.iter().map(|&queries| axis.iter().map(|&context| time(queries, context)).collect()).collect();
+    std::fs::write(&times, serde_json::json!({"queries": axis, "contexts": axis, "milliseconds": rows}).to_string()).unwrap();
+    let words = ["--ranks", "16", "--split-kv", "--hidden-kv", "4096", "--time-table", &times];
+    let answer = json(&[&["plan", &docs], &words[..], &["--out", &path]].concat());
+    let split = &answer["split_kv"];
+    let bytes = |of: &Value, field: &str| of[field].as_u64().unwrap();
+    assert!(bytes(split, "bytes") * 10 < bytes(&answer, "bytes") * 9, "{} of {}", split["bytes"], answer["bytes"]);
+    assert!((1..=bytes(split, "bytes")).contains(&bytes(split, "lower_bound_bytes")), "{}", split["lower_bound_bytes"]);
+    let heaviest = |of: &Value| of["loads"].as_array().unwrap().iter().filter_map(Value::as_u64).max().unwrap();
+    assert!(heaviest(split) <= heaviest(&answer), "nanoseconds of the slowest rank");
+    let moved = json(&["predict", &path, "--pass", "forward"]);
+    let moved: u64 = moved["exchanges"].as_array().unwrap().iter().map(|one| bytes(one, "remote_bytes")).sum();
+    assert_eq!(moved, bytes(split, "bytes"));
+}

@@ -67,6 +67,11 @@ impl Options {
         Self { eps, prices, pass, work, weights: Vec::new(), caps: Caps::default(), search_steps: None }
     }
 
+    /// Of one rank.
+    pub(in crate::planner) fn weight(&self, rank: usize) -> f64 {
+        self.weights.get(rank).copied().unwrap_or(1.0)
+    }
+
     /// The same for `pass`, of which rows of this size cost so much.
     #[must_use]
     pub fn of_pass(self, pass: Pass, rows: &Rows) -> Self {

@@ -12,10 +12,13 @@
 mod by_part;
 mod by_position;
 mod by_work;
+mod in_time;
 
 use crate::cost::Work;
 use crate::planner::Prices;
 use crate::{Batch, Error};
+
+pub use in_time::{Least, time_lower_bound};
 
 /// A lower bound on the bytes of every plan of `layout` in which no rank has more than its entry in `limits` of score cells.
 ///

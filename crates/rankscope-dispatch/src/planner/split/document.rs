@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use super::tile::{Tile, joined};
+use super::tile::{Corner, Tile, joined};
 use crate::Shard;
+use crate::cost::Work;
 use crate::planner::bounded::Entry;
 use crate::planner::{BLOCK_TOKENS, Prices};
 
@@ -49,6 +50,27 @@ impl Document {
     pub(super) fn cut_before(&self, position: u32) -> u32 {
         let run = self.runs.partition_point(|(run, _)| run.end <= position);
         self.runs.get(run).map_or(position, |(run, _)| position - (position - run.start) % BLOCK_TOKENS)
+    }
+
+    /// The work of `tiles`, cut into tasks.
+    pub(super) fn work(&self, tiles: &[Tile], work: &Work) -> u64 {
+        match work {
+            // However they are cut.
+            Work::Cells => tiles.iter().map(Tile::cells).sum(),
+            Work::Time(_) => tiles
+                .iter()
+                .flat_map(|tile| self.cut(tile))
+                .map(|task| work.of_part(&(task.q_start..task.q_end), &(task.k_start..task.k_end)))
+                .fold(0, u64::saturating_add),
+        }
+    }
+
+    /// A tile, cut where the home of its queries changes.
+    pub(super) fn cut(&self, tile: &Tile) -> impl Iterator<Item = Tile> {
+        let first = self.runs.partition_point(|(run, _)| run.end <= tile.q_start);
+        let runs = self.runs[first..].iter().take_while(|(run, _)| run.start < tile.q_end);
+        let cut = |query, later_queries| Corner { query, key: 0, later_queries, later_keys: true };
+        runs.flat_map(move |(run, _)| tile.within(cut(run.start, true)).flat_map(move |part| part.within(cut(run.end, false))))
     }
 
     /// Bytes that cross between ranks because `rank` computes `tiles`.

@@ -5,7 +5,7 @@
 //! home of the queries weighs the partial outputs by them; what comes out is the attention over all keys.
 //!
 //! It begins with a plan and changes it only where that moves fewer bytes, with nobody above the limit or further above a cap, and the
-//! heaviest rank no heavier. If all of it moves no fewer, or is above a cap, since every output then has a log-sum-exp beside it,
+//! heaviest rank no heavier, in cells or by a table of times. If all of it moves no fewer, or is above a cap, since every output then has a log-sum-exp beside it,
 //! tasks keep their whole contexts.
 //!
 //! A backward pass splits as a forward one does: each rank makes what its keys add to the gradient of a query, and the home of the query
@@ -18,13 +18,12 @@ mod tile;
 use rankscope_time::Rank;
 
 use super::Remote;
-use super::bounded::{Ledger, Limits, Options};
+use super::bounded::{Ledger, Limits, Options, slowest};
 use super::ways::Ways;
 use crate::cost::Work;
 use crate::{Batch, Error, SplitBatch, SplitTask};
 use document::{Costs, Document};
 use search::Standing;
-use tile::{Corner, Tile};
 
 /// Who computes which queries by which keys, and what that moves.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,35 +41,92 @@ pub struct SplitPlan {
 /// Splits keys where that makes `plan`, which is a plan of `layout`, cheaper. A log-sum-exp takes `lse_bytes` for each output.
 ///
 /// # Errors
-/// Those of [`Limits::new`]; [`Error::Options`] with measured time, which is not known for part of the keys.
+/// Those of [`Limits::new`]; [`Error::Overflow`].
 pub fn split(layout: &Batch, plan: &Batch, options: &Options, lse_bytes: u64) -> Result<SplitPlan, Error> {
-    if options.work != Work::Cells {
-        return Err(Error::Options {
-            what: "keys are split by cells: a table of times does not say what part of a context takes",
-        });
-    }
-    let costs = Costs { prices: options.prices, lse_bytes };
-    let loads = plan.cells()?;
-    let limits = limits(&Limits::new(layout, &options.work, options.eps, &options.weights)?, &loads, &options.weights);
+    let target = Limits::new(layout, &options.work, options.eps, &options.weights)?.target;
+    split_within(layout, plan, options, lse_bytes, &target)
+}
+
+/// The same where ranks may have as much as the heaviest for its weight, whatever tolerance there is.
+pub(super) fn split_up_to_the_heaviest(
+    layout: &Batch,
+    plan: &Batch,
+    options: &Options,
+    lse_bytes: u64,
+) -> Result<SplitPlan, Error> {
+    split_within(layout, plan, options, lse_bytes, &vec![u64::MAX; plan.world_size() as usize])
+}
+
+fn split_within(layout: &Batch, plan: &Batch, options: &Options, lse_bytes: u64, target: &[u64]) -> Result<SplitPlan, Error> {
+    let (costs, work) = (Costs { prices: options.prices, lse_bytes }, &options.work);
+    let before = super::bounded::loads(plan, work)?;
     let mut documents: Vec<Document> = plan.documents().map(Document::new).collect();
-    let mut standing = Standing { loads, limits: &limits, ledger: ledger(&documents, plan.world_size(), options, lse_bytes) };
+    let loads = standing_loads(&documents, work, plan.world_size());
+    let limits = limits(target, &before, &loads, &options.weights);
+    let ledger_now = ledger(&documents, plan.world_size(), options, lse_bytes);
+    let mut standing = Standing { loads, limits: &limits, work, ledger: ledger_now };
     let (mut bytes, mut unmerged_bytes, mut tasks) = (0, 0, Vec::new());
     for (index, document) in documents.iter_mut().enumerate() {
         search::improve(document, &mut standing, costs);
         for (rank, tiles) in &document.parts {
             bytes += document.bytes(*rank, tiles, costs);
             unmerged_bytes += document.bytes(*rank, tiles, Costs { lse_bytes: 0, ..costs });
-            tasks.extend(cut(index, *rank, document, tiles));
+            tasks.extend(tiles.iter().flat_map(|tile| document.cut(tile)).map(|part| SplitTask {
+                document: index,
+                queries: part.q_start..part.q_end,
+                keys: part.k_start..part.k_end,
+                rank: Rank(*rank),
+            }));
         }
     }
     let batch = SplitBatch::new(layout, tasks)?;
     let (bytes, beside) = if batch.merges() { (bytes, lse_bytes) } else { (unmerged_bytes, 0) };
     let whole = Remote::of(plan).bytes(options.prices);
     let ledger = ledger(&documents, plan.world_size(), options, beside);
-    match bytes < whole && ledger.is_none_or(|ledger| ledger.check().is_ok()) {
+    // Measured times of tasks that were joined need not be less than theirs apart.
+    let is_slower = slowest(&loads_of(&batch, work)?, &options.weights) > slowest(&before, &options.weights);
+    match bytes < whole && !is_slower && ledger.is_none_or(|ledger| ledger.check().is_ok()) {
         true => Ok(SplitPlan { batch, bytes, lse_bytes }),
-        false => Ok(SplitPlan { batch: SplitBatch::of_whole(plan), bytes: whole, lse_bytes }),
+        false => Ok(SplitPlan::of_whole(plan, options, lse_bytes)),
     }
+}
+
+impl SplitPlan {
+    /// The plan as it is, with whole contexts.
+    pub(super) fn of_whole(plan: &Batch, options: &Options, lse_bytes: u64) -> Self {
+        Self { batch: SplitBatch::of_whole(plan), bytes: Remote::of(plan).bytes(options.prices), lse_bytes }
+    }
+
+    /// The work of every rank.
+    ///
+    /// # Errors
+    /// [`Error::Overflow`].
+    pub fn loads(&self, work: &Work) -> Result<Vec<u64>, Error> {
+        loads_of(&self.batch, work)
+    }
+}
+
+/// The work of every rank, task by task.
+pub(super) fn loads_of(batch: &SplitBatch, work: &Work) -> Result<Vec<u64>, Error> {
+    let mut loads = vec![0_u64; batch.world_size() as usize];
+    for task in batch.tasks() {
+        let load = &mut loads[task.rank.0 as usize];
+        let sum = load.checked_add(work.of_part(&task.queries, &task.keys));
+        *load = sum.ok_or(Error::Overflow { what: "the attention of one rank" })?;
+    }
+    Ok(loads)
+}
+
+/// The work of every rank, its tiles of a document joined.
+fn standing_loads(documents: &[Document], work: &Work, world_size: u32) -> Vec<u64> {
+    let mut loads = vec![0_u64; world_size as usize];
+    for document in documents {
+        for (rank, tiles) in &document.parts {
+            let load = &mut loads[*rank as usize];
+            *load = load.saturating_add(document.work(tiles, work));
+        }
+    }
+    loads
 }
 
 /// What ranks send, receive and hold of all documents, if that is capped.
@@ -85,29 +141,11 @@ fn ledger(documents: &[Document], world_size: u32, options: &Options, lse_bytes:
     Some(ledger)
 }
 
-/// The tiles of a rank, cut where the home of the queries changes.
-fn cut(index: usize, rank: u32, document: &Document, tiles: &[Tile]) -> Vec<SplitTask> {
-    let mut tasks = Vec::new();
-    for tile in tiles {
-        for (run, _) in &document.runs {
-            let cut = |query, later_queries| Corner { query, key: 0, later_queries, later_keys: true };
-            let own = tile.within(cut(run.start, true)).flat_map(|part| part.within(cut(run.end, false)));
-            tasks.extend(own.map(|part| SplitTask {
-                document: index,
-                queries: part.q_start..part.q_end,
-                keys: part.k_start..part.k_end,
-                rank: Rank(rank),
-            }));
-        }
-    }
-    tasks
-}
-
-/// What each rank may have: its target, as far as that makes nobody heavier for its weight than the heaviest is; or what it has.
-fn limits(limits: &Limits, loads: &[u64], weights: &[f64]) -> Vec<u64> {
+/// What each rank may have: its target, as far as that makes nobody heavier for its weight than the heaviest is `before`; or what it
+/// has.
+fn limits(target: &[u64], before: &[u64], loads: &[u64], weights: &[f64]) -> Vec<u64> {
     let weight = |rank: usize| weights.get(rank).copied().unwrap_or(1.0);
-    let over = |rank: usize| if loads[rank] == 0 { 0.0 } else { loads[rank] as f64 / weight(rank) };
-    let heaviest = (0..loads.len()).map(over).fold(0.0, f64::max);
-    let limit = |rank: usize| ((heaviest * weight(rank)) as u64).min(limits.target[rank]).max(loads[rank]);
+    let heaviest = slowest(before, weights);
+    let limit = |rank: usize| ((heaviest * weight(rank)) as u64).min(target[rank]).max(loads[rank]);
     (0..loads.len()).map(limit).collect()
 }

@@ -8,12 +8,15 @@
 
 use super::document::{Costs, Document};
 use super::tile::{Corner, Tile, inside, outside};
+use crate::cost::Work;
 use crate::planner::bounded::{Entry, Ledger};
 
 /// What ranks have, and what they may.
 pub(super) struct Standing<'a> {
     pub(super) loads: Vec<u64>,
     pub(super) limits: &'a [u64],
+    /// What both are in.
+    pub(super) work: &'a Work,
     /// What they send, receive and hold of all documents, if that is capped.
     pub(super) ledger: Option<Ledger>,
 }
@@ -34,10 +37,11 @@ pub(super) fn improve(document: &mut Document, standing: &mut Standing<'_>, cost
                         ledger.enter(&entry);
                     }
                     for (place, tiles) in [first, second].into_iter().zip(division) {
-                        let part = &mut document.parts[place];
-                        let load = &mut standing.loads[part.0 as usize];
-                        *load = *load + cells(&tiles) - cells(&part.1);
-                        part.1 = tiles;
+                        let (rank, before) = &document.parts[place];
+                        let (before, after) = (document.work(before, standing.work), document.work(&tiles, standing.work));
+                        let load = &mut standing.loads[*rank as usize];
+                        *load = load.saturating_add(after).saturating_sub(before);
+                        document.parts[place].1 = tiles;
                         changed[place] = true;
                     }
                 }
@@ -51,7 +55,7 @@ pub(super) fn improve(document: &mut Document, standing: &mut Standing<'_>, cost
 
 /// The cheapest division between two ranks, if it is cheaper than the one there is.
 fn best(document: &Document, pair: [usize; 2], standing: &Standing<'_>, costs: Costs) -> Option<[Vec<Tile>; 2]> {
-    let Standing { loads, limits, ledger } = standing;
+    let Standing { loads, limits, work, ledger } = standing;
     let parts = pair.map(|place| &document.parts[place]);
     let bytes = |rank: usize, tiles: &[Tile]| document.bytes(parts[rank].0, tiles, costs);
     let mut least = bytes(0, &parts[0].1) + bytes(1, &parts[1].1);
@@ -59,19 +63,22 @@ fn best(document: &Document, pair: [usize; 2], standing: &Standing<'_>, costs: C
     if least == 0 || pool.is_empty() {
         return None;
     }
-    let total = cells(&pool);
     // What each may have of this document, beside what it has of others.
-    let room = parts.map(|part| {
+    let rooms = parts.map(|part| {
         let rank = part.0 as usize;
-        (limits[rank] + cells(&part.1)).saturating_sub(loads[rank])
+        limits[rank].saturating_add(document.work(&part.1, work)).saturating_sub(loads[rank])
     });
     let mut found = None;
     for taker in 0..2 {
-        let amounts = total.saturating_sub(room[1 - taker])..=room[taker].min(total);
-        if amounts.is_empty() {
-            continue;
-        }
-        corners(document, parts[taker].0, &pool, amounts, costs, |corner| {
+        let share = Share {
+            document,
+            work,
+            pool: &pool,
+            total: document.work(&pool, work),
+            taken: rooms[taker],
+            left: rooms[1 - taker],
+        };
+        share.corners(parts[taker].0, costs, |corner| {
             let taken = inside(&pool, corner);
             let cost = bytes(taker, &taken);
             if cost >= least {
@@ -101,45 +108,81 @@ fn divided(ledger: &Ledger, document: &Document, pair: [usize; 2], tiles: [&[Til
     entry
 }
 
-/// Calls `found` with corners of `pool` that hold an amount of cells within `amounts`.
-fn corners(
-    document: &Document,
-    taker: u32,
-    pool: &[Tile],
-    amounts: std::ops::RangeInclusive<u64>,
-    costs: Costs,
-    mut found: impl FnMut(Corner),
-) {
-    let start = pool.iter().map(|tile| tile.q_start).min().unwrap_or(0);
-    let end = pool.iter().map(|tile| tile.q_end).max().unwrap_or(0);
-    let ideal = ideal_queries(*amounts.start(), costs).min(f64::from(end - start)) as u32;
-    let mut queries: Vec<u32> = pool.iter().flat_map(|tile| [tile.q_start, tile.q_end]).collect();
-    queries.extend((1..FRACTIONS).map(|part| start + (u64::from(end - start) * part / FRACTIONS) as u32));
-    queries.extend([start + ideal, end - ideal]);
-    let mut queries: Vec<u32> = queries.into_iter().map(|query| document.cut_before(query)).collect();
-    queries.sort_unstable();
-    queries.dedup();
-    let residents = || document.runs.iter().filter(|run| run.1 == taker).flat_map(|run| [run.0.start, run.0.end]);
-    for query in queries {
-        for (later_queries, later_keys) in [(true, false), (true, true), (false, false), (false, true)] {
-            let at = |key| Corner { query, key, later_queries, later_keys };
-            let held = |key: u32| pool.iter().flat_map(|tile| tile.within(at(key))).map(|tile| tile.cells()).sum::<u64>();
-            if held(if later_keys { 0 } else { end }) < *amounts.start() {
-                continue;
+/// What two ranks have of a document together, one of which takes a corner of it.
+struct Share<'a> {
+    document: &'a Document,
+    work: &'a Work,
+    pool: &'a [Tile],
+    /// The work of all of it, by one rank.
+    total: u64,
+    /// The most that the one may take.
+    taken: u64,
+    /// The most that may be left to the other.
+    left: u64,
+}
+
+impl Share<'_> {
+    /// The work in `corner`.
+    fn held(&self, corner: Corner) -> u64 {
+        match self.work {
+            Work::Cells => self.pool.iter().flat_map(|tile| tile.within(corner)).map(|tile| tile.cells()).sum(),
+            Work::Time(_) => self.document.work(&inside(self.pool, corner), self.work),
+        }
+    }
+
+    /// The work outside of `corner`.
+    fn rest(&self, corner: Corner) -> u64 {
+        match self.work {
+            Work::Cells => self.total - self.held(corner),
+            Work::Time(_) => self.document.work(&outside(self.pool, corner), self.work),
+        }
+    }
+
+    fn fits(&self, corner: Corner) -> bool {
+        self.held(corner) <= self.taken && self.rest(corner) <= self.left
+    }
+
+    /// Score cells that the one has to take at least, about.
+    fn least_cells(&self) -> u64 {
+        let (all, over) = (cells(self.pool), self.total.saturating_sub(self.left));
+        (u128::from(all) * u128::from(over) / u128::from(self.total.max(1))) as u64
+    }
+
+    /// Calls `found` with corners that leave both ranks within what they may have.
+    fn corners(&self, taker: u32, costs: Costs, mut found: impl FnMut(Corner)) {
+        let Self { document, pool, .. } = *self;
+        let start = pool.iter().map(|tile| tile.q_start).min().unwrap_or(0);
+        let end = pool.iter().map(|tile| tile.q_end).max().unwrap_or(0);
+        let ideal = ideal_queries(self.least_cells(), costs).min(f64::from(end - start)) as u32;
+        let mut queries: Vec<u32> = pool.iter().flat_map(|tile| [tile.q_start, tile.q_end]).collect();
+        queries.extend((1..FRACTIONS).map(|part| start + (u64::from(end - start) * part / FRACTIONS) as u32));
+        queries.extend([start + ideal, end - ideal]);
+        let mut queries: Vec<u32> = queries.into_iter().map(|query| document.cut_before(query)).collect();
+        queries.sort_unstable();
+        queries.dedup();
+        let residents = || document.runs.iter().filter(|run| run.1 == taker).flat_map(|run| [run.0.start, run.0.end]);
+        for query in queries {
+            for (later_queries, later_keys) in [(true, false), (true, true), (false, false), (false, true)] {
+                let at = |key| Corner { query, key, later_queries, later_keys };
+                let (held, rest) = (|key: u32| self.held(at(key)), |key: u32| self.rest(at(key)));
+                if rest(if later_keys { 0 } else { end }) > self.left {
+                    continue;
+                }
+                // What the corner holds falls with the key, or rises, and what is left does the other.
+                let enough = |key: u32| if later_keys { held(key) <= self.taken } else { rest(key) <= self.left };
+                let first = first_cut(end, enough);
+                let much = |key: u32| if later_keys { rest(key) > self.left } else { held(key) > self.taken };
+                let (low, high) = (cut_from(document, first), document.cut_before(first_cut(end + 1, much).saturating_sub(1)));
+                if low > high {
+                    continue;
+                }
+                let mut keys = vec![low, high];
+                keys.extend(residents().filter(|key| (low..=high).contains(key)));
+                keys.sort_unstable();
+                keys.dedup();
+                // Measured times need not rise and fall quite like that.
+                keys.into_iter().map(at).filter(|corner| self.fits(*corner)).for_each(&mut found);
             }
-            // What the corner holds rises with the key, or falls.
-            let enough = |key: u32| if later_keys { held(key) <= *amounts.end() } else { held(key) >= *amounts.start() };
-            let first = first_cut(end, enough);
-            let much = |key: u32| if later_keys { held(key) < *amounts.start() } else { held(key) > *amounts.end() };
-            let (low, high) = (cut_from(document, first), document.cut_before(first_cut(end + 1, much).saturating_sub(1)));
-            if low > high {
-                continue;
-            }
-            let mut keys = vec![low, high];
-            keys.extend(residents().filter(|key| (low..=high).contains(key)));
-            keys.sort_unstable();
-            keys.dedup();
-            keys.into_iter().filter(|&key| amounts.contains(&held(key))).for_each(|key| found(at(key)));
         }
     }
 }
