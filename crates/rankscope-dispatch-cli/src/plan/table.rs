@@ -57,7 +57,8 @@ pub(super) fn table(answer: &Answer) -> String {
     if let Some(split) = &answer.split_kv {
         let less = (1.0 - split.bytes as f64 / answer.bytes.max(1) as f64) * 100.0;
         let less = if split.bytes > answer.bytes { format!("{:.1} % more", -less) } else { format!("{less:.1} % less") };
-        line("split keys and values", format!("move {}, {less}, in {} tasks", bytes(split.bytes), split.tasks.len()));
+        let tasks = format!("in {} tasks, heaviest over mean {:.4}", split.tasks.len(), split.max_over_mean);
+        line("split keys and values", format!("move {}, {less}, {tasks}", bytes(split.bytes)));
         line("needed if split", needed(split.lower_bound_bytes, split.gap, "with this layout, whoever has which keys"));
         if let Some(ns) = split.forward_ns.or(split.backward_ns) {
             line("the pass if split", format!("{} a layer{}", duration(ns as f64), at_least(split.least_ns)));

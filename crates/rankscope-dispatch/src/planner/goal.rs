@@ -10,7 +10,7 @@ use rankscope_time::Span;
 
 use super::Remote;
 use super::bounded::{Limits, Nodes, Options, bounded, bounded_near, loads, slowest};
-use super::split::{SplitPlan, loads_of, split, split_up_to_the_heaviest};
+use super::split::{SplitPlan, loads_of, split};
 use crate::cost::Work;
 use crate::events::Machine;
 use crate::network::Network;
@@ -73,6 +73,13 @@ impl Pace<'_> {
 /// How good a plan is: its time if that is the goal, then its bytes.
 pub(super) type Rating = (Span, u64);
 
+/// The fastest plan that was found for a tolerance.
+struct Fastest {
+    eps: f64,
+    rating: Rating,
+    plan: Batch,
+}
+
 impl Goal<'_> {
     /// Plans the documents of `layout`, where they lie.
     ///
@@ -81,15 +88,15 @@ impl Goal<'_> {
     pub fn plan(&self, layout: &Batch, options: &Options) -> Result<Batch, Error> {
         let Self::ShortestTime(pace) = self else { return bounded(layout, options) };
         let fastest = self.fastest(pace, layout, options)?;
-        let best = fastest.into_iter().min_by_key(|plan| plan.0);
-        best.map(|best| best.1).ok_or(Error::Eps { eps: options.eps })
+        let best = fastest.into_iter().min_by_key(|fastest| fastest.rating);
+        best.map(|best| best.plan).ok_or(Error::Eps { eps: options.eps })
     }
 
     /// `plan`, which is one of `layout`, or another one of it, with keys split where that is better. A log-sum-exp takes `lse_bytes`
     /// for each output.
     ///
-    /// For the shortest time the fastest plan of every tolerance is split, without making its heaviest rank heavier; `plan` is what is
-    /// left if nothing is faster. So it never takes longer than `plan`, nor because more is allowed.
+    /// For the shortest time the fastest plan of every tolerance is split within that tolerance; `plan` is what is left if nothing is
+    /// faster. So it never takes longer than `plan`, nor because more is allowed.
     ///
     /// # Errors
     /// Those of [`plan`](Self::plan) and [`split`].
@@ -98,9 +105,10 @@ impl Goal<'_> {
         let rated = |split: SplitPlan| Ok::<_, Error>(((pace.takes_split(&split, options)?, split.bytes), split));
         let mut best = rated(SplitPlan::of_whole(plan, options, lse_bytes))?;
         let fastest = self.fastest(pace, layout, options)?;
-        let others = fastest.iter().map(|fastest| &fastest.1).filter(|other| *other != plan);
-        for plan in std::iter::once(plan).chain(others) {
-            let found = rated(split_up_to_the_heaviest(layout, plan, options, lse_bytes)?)?;
+        // One that was made otherwise.
+        let other = fastest.iter().all(|fastest| fastest.plan != *plan).then_some((options.eps, plan));
+        for (eps, plan) in fastest.iter().map(|fastest| (fastest.eps, &fastest.plan)).chain(other) {
+            let found = rated(split(layout, plan, &Options { eps, ..options.clone() }, lse_bytes)?)?;
             if found.0 < best.0 {
                 best = found;
             }
@@ -108,11 +116,11 @@ impl Goal<'_> {
         Ok(best.1)
     }
 
-    /// The fastest plan for each tolerance that is allowed, each different from the one before; at least one.
-    fn fastest(&self, pace: &Pace<'_>, layout: &Batch, options: &Options) -> Result<Vec<(Rating, Batch)>, Error> {
+    /// The fastest plan for each tolerance that is allowed; at least one.
+    fn fastest(&self, pace: &Pace<'_>, layout: &Batch, options: &Options) -> Result<Vec<Fastest>, Error> {
         // Figures that mean nothing are refused as they are, before others take their place.
         Limits::new(layout, &options.work, options.eps, &options.weights)?;
-        let mut fastest: Vec<(Rating, Batch)> = Vec::new();
+        let mut fastest = Vec::new();
         let mut refused = None;
         let nodes = Nodes::of(pace.network, layout.world_size());
         for eps in TOLERANCES.into_iter().filter(|eps| *eps <= options.eps.max(TIGHTEST)) {
@@ -133,7 +141,7 @@ impl Goal<'_> {
                     Err(error) => refused = Some(error),
                 }
             }
-            fastest.extend(best.filter(|best| fastest.last().is_none_or(|last| last.1 != best.1)));
+            fastest.extend(best.map(|(rating, plan)| Fastest { eps: eps.min(options.eps), rating, plan }));
         }
         match (fastest.is_empty(), refused) {
             (true, Some(error)) => Err(error),

@@ -143,9 +143,10 @@ fn check(layout: &Batch, options: &Options) -> Result<(), TestCaseError> {
     let (before, after) = (bounded::loads(&plan, &options.work).expect("loads"), loads(&divided, &options.work));
     prop_assert_eq!(&divided.loads(&options.work).expect("loads"), &after);
     let limits = Limits::new(layout, &options.work, options.eps, &options.weights).expect("limits");
-    let promised = after.iter().zip(&limits.promised).all(|(load, limit)| load <= limit);
-    prop_assert!(promised || options.caps != Caps::default(), "a rank is above its limit");
-    prop_assert!(slowest(&after, &options.weights) <= slowest(&before, &options.weights), "the slowest rank is slower");
+    let kept = (0..after.len()).all(|rank| after[rank] <= limits.target[rank].max(before[rank]));
+    prop_assert!(kept || options.work != Work::Cells, "a rank is above its share and the tolerance, and has more than before");
+    let no_slower = slowest(&after, &options.weights) <= slowest(&before, &options.weights);
+    prop_assert!(no_slower || options.work == Work::Cells, "the slowest rank is slower by the table");
     let least = cell_limits(layout, &options.work, &limits.kept_by(&after));
     let least = split_lower_bound(layout, options.prices, LSE_BYTES, &least).expect("a bound");
     prop_assert!(least <= divided.bytes, "{} bytes, and {} at least", divided.bytes, least);
@@ -278,7 +279,7 @@ fn a_long_document_costs_less_by_a_table_of_times_as_well() {
 
 #[test]
 fn a_long_document_costs_less_within_caps_as_well() {
-    let layout = place_in_order(&[64 * 1024], 64, 1024).expect("it fits");
+    let layout = place_in_order(&[32 * 1024], 32, 1024).expect("it fits");
     for pass in [Pass::Forward, Pass::Backward] {
         let free = options(0.05, 1024).of_pass(pass, &Rows::LLAMA_8B);
         let plan = bounded(&layout, &free).expect("a plan");

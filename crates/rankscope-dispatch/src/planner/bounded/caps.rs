@@ -36,6 +36,7 @@ const RECEIVED: usize = 1;
 const HELD: usize = 2;
 
 /// What every rank sends, receives and holds as a plan stands.
+#[derive(Clone)]
 pub(in crate::planner) struct Ledger {
     caps: [u64; 3],
     ways: Ways,

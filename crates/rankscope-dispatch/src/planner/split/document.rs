@@ -17,6 +17,7 @@ pub(super) struct Costs {
 }
 
 /// Where a document lies, and who computes which of its tiles.
+#[derive(Clone)]
 pub(super) struct Document {
     /// Runs of the linear layout and the rank each lies on.
     pub(super) runs: Vec<(Range<u32>, u32)>,
@@ -78,6 +79,11 @@ impl Document {
         let queries = self.away(rank, tiles.iter().map(|tile| tile.q_start..tile.q_end).collect());
         let keys = self.away(rank, tiles.iter().map(|tile| tile.k_start..tile.k_end).collect());
         queries * (costs.prices.query + costs.lse_bytes) + keys * costs.prices.key
+    }
+
+    /// Bytes that cross between ranks because of all tiles.
+    pub(super) fn all_bytes(&self, costs: Costs) -> u64 {
+        self.parts.iter().map(|(rank, tiles)| self.bytes(*rank, tiles, costs)).sum()
     }
 
     /// Enters what `rank` sends, receives and holds because it computes `tiles`; with `sign` -1, because it no longer does.

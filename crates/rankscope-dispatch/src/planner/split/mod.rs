@@ -4,13 +4,15 @@
 //! sends back a partial output beside its log-sum-exp (the logarithm of the sum of the exponentials of its scores), and the
 //! home of the queries weighs the partial outputs by them; what comes out is the attention over all keys.
 //!
-//! It begins with a plan and changes it only where that moves fewer bytes, with nobody above the limit or further above a cap, and the
-//! heaviest rank no heavier, in cells or by a table of times. If all of it moves no fewer, or is above a cap, since every output then has a log-sum-exp beside it,
+//! It begins with a plan, and for documents on several ranks also with bands of queries whose keys ranks share, and looks for what moves
+//! fewer bytes, with nobody above the tolerance, or above what it had, or further above a cap; by a table of times the slowest rank is no
+//! slower. If all of it moves no fewer, or is above a cap, since every output then has a log-sum-exp beside it,
 //! tasks keep their whole contexts.
 //!
 //! A backward pass splits as a forward one does: each rank makes what its keys add to the gradient of a query, and the home of the query
 //! adds that up. It takes the log-sum-exp over all keys, which goes out with the query.
 
+mod bands;
 mod document;
 mod search;
 mod tile;
@@ -43,31 +45,16 @@ pub struct SplitPlan {
 /// # Errors
 /// Those of [`Limits::new`]; [`Error::Overflow`].
 pub fn split(layout: &Batch, plan: &Batch, options: &Options, lse_bytes: u64) -> Result<SplitPlan, Error> {
-    let target = Limits::new(layout, &options.work, options.eps, &options.weights)?.target;
-    split_within(layout, plan, options, lse_bytes, &target)
-}
-
-/// The same where ranks may have as much as the heaviest for its weight, whatever tolerance there is.
-pub(super) fn split_up_to_the_heaviest(
-    layout: &Batch,
-    plan: &Batch,
-    options: &Options,
-    lse_bytes: u64,
-) -> Result<SplitPlan, Error> {
-    split_within(layout, plan, options, lse_bytes, &vec![u64::MAX; plan.world_size() as usize])
-}
-
-fn split_within(layout: &Batch, plan: &Batch, options: &Options, lse_bytes: u64, target: &[u64]) -> Result<SplitPlan, Error> {
     let (costs, work) = (Costs { prices: options.prices, lse_bytes }, &options.work);
     let before = super::bounded::loads(plan, work)?;
     let mut documents: Vec<Document> = plan.documents().map(Document::new).collect();
-    let loads = standing_loads(&documents, work, plan.world_size());
-    let limits = limits(target, &before, &loads, &options.weights);
+    let loads = joined_loads(&documents, work, plan.world_size());
+    let limits = limits(layout, options, &before, &loads)?;
     let ledger_now = ledger(&documents, plan.world_size(), options, lse_bytes);
     let mut standing = Standing { loads, limits: &limits, work, ledger: ledger_now };
     let (mut bytes, mut unmerged_bytes, mut tasks) = (0, 0, Vec::new());
     for (index, document) in documents.iter_mut().enumerate() {
-        search::improve(document, &mut standing, costs);
+        improve(document, &mut standing, costs);
         for (rank, tiles) in &document.parts {
             bytes += document.bytes(*rank, tiles, costs);
             unmerged_bytes += document.bytes(*rank, tiles, Costs { lse_bytes: 0, ..costs });
@@ -84,10 +71,26 @@ fn split_within(layout: &Batch, plan: &Batch, options: &Options, lse_bytes: u64,
     let whole = Remote::of(plan).bytes(options.prices);
     let ledger = ledger(&documents, plan.world_size(), options, beside);
     // Measured times of tasks that were joined need not be less than theirs apart.
-    let is_slower = slowest(&loads_of(&batch, work)?, &options.weights) > slowest(&before, &options.weights);
+    let measured = *work != Work::Cells;
+    let is_slower = measured && slowest(&loads_of(&batch, work)?, &options.weights) > slowest(&before, &options.weights);
     match bytes < whole && !is_slower && ledger.is_none_or(|ledger| ledger.check().is_ok()) {
         true => Ok(SplitPlan { batch, bytes, lse_bytes }),
         false => Ok(SplitPlan::of_whole(plan, options, lse_bytes)),
+    }
+}
+
+/// Looks for tiles that cost less from where the plan is, and from where ranks share bands; the better one stays.
+fn improve(document: &mut Document, standing: &mut Standing<'_>, costs: Costs) {
+    let begun = bands::begin(document, standing, costs).and_then(|parts| {
+        let begun = Document { runs: document.runs.clone(), parts };
+        Some((standing.replaced(document, &begun)?, begun))
+    });
+    search::improve(document, standing, costs);
+    if let Some((mut other, mut begun)) = begun {
+        search::improve(&mut begun, &mut other, costs);
+        if begun.all_bytes(costs) < document.all_bytes(costs) {
+            (*document, *standing) = (begun, other);
+        }
     }
 }
 
@@ -118,7 +121,7 @@ pub(super) fn loads_of(batch: &SplitBatch, work: &Work) -> Result<Vec<u64>, Erro
 }
 
 /// The work of every rank, its tiles of a document joined.
-fn standing_loads(documents: &[Document], work: &Work, world_size: u32) -> Vec<u64> {
+fn joined_loads(documents: &[Document], work: &Work, world_size: u32) -> Vec<u64> {
     let mut loads = vec![0_u64; world_size as usize];
     for document in documents {
         for (rank, tiles) in &document.parts {
@@ -141,11 +144,14 @@ fn ledger(documents: &[Document], world_size: u32, options: &Options, lse_bytes:
     Some(ledger)
 }
 
-/// What each rank may have: its target, as far as that makes nobody heavier for its weight than the heaviest is `before`; or what it
-/// has.
-fn limits(target: &[u64], before: &[u64], loads: &[u64], weights: &[f64]) -> Vec<u64> {
-    let weight = |rank: usize| weights.get(rank).copied().unwrap_or(1.0);
-    let heaviest = slowest(before, weights);
-    let limit = |rank: usize| ((heaviest * weight(rank)) as u64).min(target[rank]).max(loads[rank]);
-    (0..loads.len()).map(limit).collect()
+/// What each rank may have: its target, or what it has. By measured time also no more than makes nobody slower than the slowest is
+/// `before`, as then nobody knows in advance what is gained by it.
+fn limits(layout: &Batch, options: &Options, before: &[u64], loads: &[u64]) -> Result<Vec<u64>, Error> {
+    let target = Limits::new(layout, &options.work, options.eps, &options.weights)?.target;
+    let slowest = slowest(before, &options.weights);
+    let limit = |rank: usize| match options.work {
+        Work::Cells => target[rank].max(loads[rank]),
+        Work::Time(_) => ((slowest * options.weight(rank)) as u64).min(target[rank]).max(loads[rank]),
+    };
+    Ok((0..loads.len()).map(limit).collect())
 }

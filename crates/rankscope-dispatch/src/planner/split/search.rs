@@ -12,6 +12,7 @@ use crate::cost::Work;
 use crate::planner::bounded::{Entry, Ledger};
 
 /// What ranks have, and what they may.
+#[derive(Clone)]
 pub(super) struct Standing<'a> {
     pub(super) loads: Vec<u64>,
     pub(super) limits: &'a [u64],
@@ -19,6 +20,30 @@ pub(super) struct Standing<'a> {
     pub(super) work: &'a Work,
     /// What they send, receive and hold of all documents, if that is capped.
     pub(super) ledger: Option<Ledger>,
+}
+
+impl Standing<'_> {
+    /// The same with `after` in the place of a document, if that takes no rank further above a cap.
+    pub(super) fn replaced(&self, before: &Document, after: &Document) -> Option<Self> {
+        let mut replaced = self.clone();
+        for (document, sign) in [(before, -1), (after, 1)] {
+            for (rank, tiles) in &document.parts {
+                let (load, work) = (&mut replaced.loads[*rank as usize], document.work(tiles, self.work));
+                *load = if sign < 0 { load.saturating_sub(work) } else { load.saturating_add(work) };
+            }
+        }
+        if let Some(ledger) = &mut replaced.ledger {
+            let mut entry = ledger.entry();
+            for (document, sign) in [(before, -1), (after, 1)] {
+                document.parts.iter().for_each(|(rank, tiles)| document.enter(&mut entry, *rank, tiles, sign));
+            }
+            if !ledger.allows(&entry) {
+                return None;
+            }
+            ledger.enter(&entry);
+        }
+        Some(replaced)
+    }
 }
 
 /// Improves one document until nothing is found any more.
@@ -198,7 +223,7 @@ fn cells(tiles: &[Tile]) -> u64 {
 }
 
 /// The first position up to `end` for which `holds`, which is false up to some position and true from there on.
-fn first_cut(end: u32, holds: impl Fn(u32) -> bool) -> u32 {
+pub(super) fn first_cut(end: u32, holds: impl Fn(u32) -> bool) -> u32 {
     let (mut low, mut high) = (0, end);
     while low < high {
         let middle = low + (high - low) / 2;
@@ -211,7 +236,7 @@ fn first_cut(end: u32, holds: impl Fn(u32) -> bool) -> u32 {
 }
 
 /// The first cut at or after `position`.
-fn cut_from(document: &Document, position: u32) -> u32 {
+pub(super) fn cut_from(document: &Document, position: u32) -> u32 {
     let before = document.cut_before(position);
     match before == position {
         true => position,
