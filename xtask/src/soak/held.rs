@@ -1,5 +1,6 @@
-//! Does a process grow? Its memory in the second quarter of its time against that in the last one, by their medians: what is taken
-//! once, to begin with, is no growth, and neither is a moment's peak.
+//! Does a process grow? Its own memory in the second quarter of its time against that in the last one, by their medians: what is taken
+//! once, to begin with, is no growth, and neither is a moment's peak. An agent keeps its snapshots of two clocks for two hours or 65,536 of
+//! them, so only a soak of four hours and more says something of it.
 
 use anyhow::{Context, Result, bail};
 use rankscope_stats::Middle;
@@ -57,7 +58,7 @@ impl Series {
     fn held(&self) -> Held {
         let quarter = |index: usize| {
             let (begin, end) = (index * self.looks.len() / 4, (index + 1) * self.looks.len() / 4);
-            let mut kb: Vec<f64> = self.looks[begin..end].iter().map(|look| look.resident_kb as f64).collect();
+            let mut kb: Vec<f64> = self.looks[begin..end].iter().map(|look| look.own_kb as f64).collect();
             Middle::of(&mut kb).map_or(f64::NAN, |middle| middle.median)
         };
         let most = |of: fn(&Holding) -> u64| self.looks.iter().map(of).max().unwrap_or_default();
@@ -66,10 +67,10 @@ impl Series {
             pid: self.process.pid,
             verb: self.process.verb.clone(),
             looks: self.looks.len(),
-            first_kb: self.looks.first().map_or(0, |look| look.resident_kb),
+            first_kb: self.looks.first().map_or(0, |look| look.own_kb),
             second_quarter_kb,
             last_quarter_kb,
-            most_kb: most(|look| look.resident_kb),
+            most_kb: most(|look| look.own_kb),
             most_threads: most(|look| look.threads),
             most_files: most(|look| look.files),
             is_flat: last_quarter_kb - second_quarter_kb <= FLAT_KB,
@@ -92,7 +93,7 @@ pub(super) fn print(series: &[Series], hours: f64, [recordings_mb, clocks_mb]: [
 
 fn table(outcome: &Outcome) -> String {
     let mut text = format!(
-        "{:.2} hours; recordings {:.1} MB, clocks {:.1} MB\n\n| process | looks | resident kB at first | 2nd quarter | last quarter | most | threads | files |\n|---|--:|--:|--:|--:|--:|--:|--:|\n",
+        "{:.2} hours; recordings {:.1} MB, clocks {:.1} MB\n\n| process | looks | own kB at first | 2nd quarter | last quarter | most | threads | files |\n|---|--:|--:|--:|--:|--:|--:|--:|\n",
         outcome.hours, outcome.recordings_mb, outcome.clocks_mb
     );
     for one in &outcome.processes {
@@ -117,7 +118,7 @@ mod tests {
     use super::*;
 
     fn held(kb: impl Fn(u64) -> u64) -> Held {
-        let looks = (0..400).map(|look| Holding { resident_kb: kb(look), threads: 1, files: 3 }).collect();
+        let looks = (0..400).map(|look| Holding { own_kb: kb(look), threads: 1, files: 3 }).collect();
         Series { process: Process { pid: 1, verb: "agent".into() }, looks }.held()
     }
 

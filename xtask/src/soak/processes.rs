@@ -14,7 +14,8 @@ pub(super) struct Process {
 /// What a process held at one look.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Holding {
-    pub(super) resident_kb: u64,
+    /// Of its own: mapped files are the kernel's to keep or to drop.
+    pub(super) own_kb: u64,
     pub(super) threads: u64,
     pub(super) files: u64,
 }
@@ -48,7 +49,7 @@ impl Process {
             line.split_whitespace().next()?.parse().ok()
         };
         let files = fs::read_dir(format!("/proc/{}/fd", self.pid)).ok()?.count() as u64;
-        Some(Holding { resident_kb: number("VmRSS:")?, threads: number("Threads:")?, files })
+        Some(Holding { own_kb: number("RssAnon:")? + number("RssShmem:")?, threads: number("Threads:")?, files })
     }
 }
 
@@ -90,7 +91,7 @@ mod tests {
         }
         assert!(found.len() == 2 && found.iter().all(|process| process.verb == "-c"), "{found:?}");
         let holding = found[0].holding().unwrap();
-        assert!(holding.resident_kb > 0 && holding.threads == 1 && holding.files >= 3, "{holding:?}");
+        assert!(holding.own_kb > 0 && holding.threads == 1 && holding.files >= 3, "{holding:?}");
         drop(shell.stdin.take());
         shell.wait().unwrap();
         assert!(found[0].holding().is_none());
