@@ -197,9 +197,9 @@ fn divided(
     rows: &Rows,
 ) -> anyhow::Result<(SplitPlan, Rows)> {
     let heads = groups.heads_of(rows, args.heads).with_context(|| format!("--heads {}", args.heads.unwrap_or_default()))?;
-    let lse_bytes = heads.saturating_mul(Rows::lse_bytes(rows.element_bytes));
-    let split = goal.split(layout, plan, options, lse_bytes.into())?;
-    let rows = if split.batch.merges() { rows.with_lse_of(heads) } else { *rows };
+    let lse_bytes = u64::from(heads) * u64::from(Rows::lse_bytes(rows.element_bytes));
+    let split = goal.split(layout, plan, options, lse_bytes)?;
+    let rows = split.rows(rows);
     Ok((split, rows))
 }
 

@@ -14,7 +14,7 @@ use rankscope_dispatch::{Batch, HeadGroups, Pass};
 use serde::{Serialize, Serializer};
 
 pub use self::moves::Move;
-pub use self::pass_time::PassTime;
+pub use self::pass_time::{PassFigures, PassTime};
 pub use self::placed::{Placement, Planned, exact};
 pub use self::split_kv::SplitKv;
 
@@ -73,15 +73,9 @@ pub struct Answer {
     pub limits: Vec<u64>,
     /// The planning alone.
     pub elapsed_us: f64,
-    /// A layer's forward pass, attention and exchanges one after the other, if a network was given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub forward_ns: Option<i64>,
-    /// The same of a backward pass, where the plan is for one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub backward_ns: Option<i64>,
-    /// What that pass takes at least, with whatever plan with these limits.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub least_ns: Option<i64>,
+    /// What the pass takes, and at least.
+    #[serde(flatten)]
+    pub times: PassFigures,
     /// Why runs moved, if that was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moves: Option<Vec<Move>>,
@@ -168,12 +162,7 @@ impl Answer {
     /// Of a plan for `pass`, and with what a layer's takes, where that is known.
     #[must_use]
     pub fn of_pass(self, pass: Pass, time: Option<PassTime>) -> Self {
-        let ns = time.map(|time| time.takes.as_nanos());
-        let this = Self { pass, least_ns: time.map(|time| time.least.as_nanos()), ..self };
-        match pass {
-            Pass::Forward => Self { forward_ns: ns, ..this },
-            Pass::Backward => Self { backward_ns: ns, ..this },
-        }
+        Self { pass, times: PassFigures::of(pass, time), ..self }
     }
 
     /// With what splitting keys and values would move.
@@ -231,9 +220,7 @@ impl Answer {
             moves: None,
             split_kv: None,
             pass: Pass::Forward,
-            forward_ns: None,
-            backward_ns: None,
-            least_ns: None,
+            times: PassFigures::default(),
             elapsed_us: elapsed.as_nanos() as f64 / 1e3,
             shards: plan.documents().map(rows).collect(),
         })

@@ -44,9 +44,9 @@ pub(super) fn table(answer: &Answer) -> String {
     line(lies, bytes(answer.layout_bytes));
     let contexts = if answer.split_kv.is_some() { "with this layout and whole contexts" } else { "with this layout" };
     line("at least needed", needed(answer.lower_bound_bytes, answer.gap, contexts));
-    if let Some(ns) = answer.forward_ns.or(answer.backward_ns) {
+    if let Some(ns) = answer.times.takes_ns() {
         let takes = format!("{} a layer, if attention hides nothing of the exchanges", duration(ns as f64));
-        line(&format!("a {} pass", answer.pass.as_str()), takes + &at_least(answer.least_ns));
+        line(&format!("a {} pass", answer.pass.as_str()), takes + &at_least(answer.times.least_ns));
     }
     line("per token", format!("{:.0} bytes ({:.0} elements)", answer.bytes_per_token, answer.elems_per_token));
     line("queries away", format!("{} tokens", answer.moved_tokens));
@@ -60,8 +60,8 @@ pub(super) fn table(answer: &Answer) -> String {
         let tasks = format!("in {} tasks, heaviest over mean {:.4}", split.tasks.len(), split.max_over_mean);
         line("split keys and values", format!("move {}, {less}, {tasks}", bytes(split.bytes)));
         line("needed if split", needed(split.lower_bound_bytes, split.gap, "with this layout, whoever has which keys"));
-        if let Some(ns) = split.forward_ns.or(split.backward_ns) {
-            line("the pass if split", format!("{} a layer{}", duration(ns as f64), at_least(split.least_ns)));
+        if let Some(ns) = split.times.takes_ns() {
+            line("the pass if split", format!("{} a layer{}", duration(ns as f64), at_least(split.times.least_ns)));
         }
     }
     text.push('\n');

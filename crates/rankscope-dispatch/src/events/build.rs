@@ -202,7 +202,8 @@ impl Program {
     }
 }
 
-/// The order of passes of a stage: one after the other where there is one of each microbatch; else as many forward passes as there are stages behind it, then one backward for each forward.
+/// The order of passes of a stage: one after the other where there is one of each microbatch; else as many forward passes as there are
+/// stages behind it, then one backward for each forward.
 fn one_forward_one_backward(step: &Step, stage: u32) -> Vec<(u32, bool)> {
     let many = u32::try_from(step.microbatches.len()).unwrap_or(u32::MAX);
     let none = |pass: fn(&Microbatch) -> &Option<LayerWork>| step.microbatches.iter().all(|one| pass(one).is_none());

@@ -63,10 +63,7 @@ impl Pace<'_> {
     /// # Errors
     /// Those of [`takes`](Self::takes).
     pub fn takes_split(&self, split: &SplitPlan, options: &Options) -> Result<Span, Error> {
-        let heads = split.lse_bytes / u64::from(Rows::lse_bytes(self.rows.element_bytes));
-        let merged = self.rows.with_lse_of(u32::try_from(heads).unwrap_or(u32::MAX));
-        let rows = if split.batch.merges() { &merged } else { self.rows };
-        Pace { rows, ..*self }.takes(&split.batch, options)
+        Pace { rows: &split.rows(self.rows), ..*self }.takes(&split.batch, options)
     }
 }
 

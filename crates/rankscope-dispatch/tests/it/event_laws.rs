@@ -251,17 +251,21 @@ fn a_nano_batch_hides_its_exchange_behind_the_other() {
     assert_eq!(hidden.ranks[0].exchanges, shown.ranks[0].exchanges);
 }
 
-#[test]
-fn a_pipeline_fills_and_drains() {
-    let forward = LayerWork {
+/// A pass of a millisecond before attention, one of it and one after it, for which nothing is sent.
+fn three_ms() -> LayerWork {
+    LayerWork {
         before: ms(&[1; RANKS]),
         there: Transfer::nothing(RANKS as u32),
         attention: ms(&[1; RANKS]),
         back: Transfer::nothing(RANKS as u32),
         after: ms(&[1; RANKS]),
-    };
+    }
+}
+
+#[test]
+fn a_pipeline_fills_and_drains() {
     let (stages, many) = (4, 6);
-    let microbatch = Microbatch { backward: Some(forward.clone()), forward: Some(forward) };
+    let microbatch = Microbatch { forward: Some(three_ms()), backward: Some(three_ms()) };
     let step = Step { microbatches: vec![microbatch; many], stages, ..single(Transfer::nothing(RANKS as u32)) };
     let outcome = on(&step, "free", Wire::Model);
     // One forward, one backward of equal length: (microbatches + stages - 1) times both.
@@ -273,15 +277,8 @@ fn a_pipeline_fills_and_drains() {
 
 #[test]
 fn backward_passes_by_themselves_go_through_a_pipeline_from_its_end() {
-    let backward = LayerWork {
-        before: ms(&[1; RANKS]),
-        there: Transfer::nothing(RANKS as u32),
-        attention: ms(&[1; RANKS]),
-        back: Transfer::nothing(RANKS as u32),
-        after: ms(&[1; RANKS]),
-    };
     let (stages, many) = (4, 6);
-    let microbatch = Microbatch { forward: None, backward: Some(backward) };
+    let microbatch = Microbatch { forward: None, backward: Some(three_ms()) };
     let step = Step { microbatches: vec![microbatch; many], stages, ..single(Transfer::nothing(RANKS as u32)) };
     let outcome = on(&step, "free", Wire::Model);
     assert_eq!(outcome.makespan.as_nanos(), (many as i64 + i64::from(stages) - 1) * 3_000_000);

@@ -6,7 +6,7 @@ use rankscope_dispatch::planner::{Remote, cell_limits, gap, split_lower_bound};
 use rankscope_dispatch::{Batch, Error, Pass, SplitTask};
 use serde::Serialize;
 
-use super::PassTime;
+use super::{PassFigures, PassTime};
 
 /// The same plan with keys and values split.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -22,15 +22,9 @@ pub struct SplitKv {
     pub gap: Option<f64>,
     /// Load of the heaviest rank, by its weight, over the mean.
     pub max_over_mean: f64,
-    /// A layer's forward pass, attention and exchanges one after the other, if a network was given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub forward_ns: Option<i64>,
-    /// The same of a backward pass, where the plan is for one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub backward_ns: Option<i64>,
-    /// What that pass takes at least, whoever has which keys.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub least_ns: Option<i64>,
+    /// What the pass takes; at least, whoever has which keys.
+    #[serde(flatten)]
+    pub times: PassFigures,
     /// Work by rank.
     pub loads: Vec<u64>,
     /// Document, start and end of its queries, start and end of its keys, home of the queries, rank that computes.
@@ -41,12 +35,7 @@ impl SplitKv {
     /// With what a layer's `pass` takes, where that is known.
     #[must_use]
     pub fn of_pass(self, pass: Pass, time: Option<PassTime>) -> Self {
-        let ns = time.map(|time| time.takes.as_nanos());
-        let this = Self { least_ns: time.map(|time| time.least.as_nanos()), ..self };
-        match pass {
-            Pass::Forward => Self { forward_ns: ns, ..this },
-            Pass::Backward => Self { backward_ns: ns, ..this },
-        }
+        Self { times: PassFigures::of(pass, time), ..self }
     }
 
     /// What `split`, which began with `plan` of `layout`, comes to.
@@ -71,9 +60,7 @@ impl SplitKv {
             lower_bound_bytes: bound,
             gap: gap(split.bytes, bound),
             max_over_mean: max_over_mean(&loads, &options.weights),
-            forward_ns: None,
-            backward_ns: None,
-            least_ns: None,
+            times: PassFigures::default(),
             loads,
             tasks: split.batch.tasks().iter().map(task).collect(),
         })

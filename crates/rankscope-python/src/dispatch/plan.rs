@@ -196,7 +196,7 @@ impl Settings {
         let own = groups.heads_of(rows, self.heads)?;
         let lse_bytes = u64::from(own) * u64::from(Rows::lse_bytes(rows.element_bytes));
         let split = goal.split(layout, plan, options, lse_bytes)?;
-        let rows = if split.batch.merges() { rows.with_lse_of(own) } else { *rows };
+        let rows = split.rows(rows);
         Ok(Some((split, rows)))
     }
 

@@ -77,7 +77,9 @@ proptest! {
     #[test]
     fn what_is_read_in_columns_is_what_would_be_copied(ranks in any_ranks(), length in 1usize..100, seed in any::<i64>()) {
         let matched = match_ranks(&ranks);
-        let [mut read, mut copied] = [true, false].map(|reads_columns| meetings_by(&OfInstances { ranks: &ranks, matched: &matched, reads_columns, all_wait: all_wait(&ranks) }));
+        let [mut read, mut copied] = [true, false].map(|reads_columns| {
+            meetings_by(&OfInstances { ranks: &ranks, matched: &matched, reads_columns, all_wait: all_wait(&ranks) })
+        });
         let key = |meeting: &Meeting<'_>| meeting.stays().next().map(|stay| stay.end_ns.wrapping_mul(seed | 1) >> (seed & 15));
         let reads = |meetings: &Meetings<'_>| meetings.blocks.iter().any(|block| matches!(block.stamps, Where::InColumns(_)));
         let first = matched.instances.iter().take_while(|one| one.complete && one.group == 0).count();

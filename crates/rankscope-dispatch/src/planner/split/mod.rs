@@ -23,7 +23,7 @@ use super::Remote;
 use super::bounded::{Ledger, Limits, Options, slowest};
 use super::ways::Ways;
 use crate::cost::Work;
-use crate::{Batch, Error, SplitBatch, SplitTask};
+use crate::{Batch, Error, Rows, SplitBatch, SplitTask};
 use document::{Costs, Document};
 use search::Standing;
 
@@ -98,6 +98,13 @@ impl SplitPlan {
     /// The plan as it is, with whole contexts.
     pub(super) fn of_whole(plan: &Batch, options: &Options, lse_bytes: u64) -> Self {
         Self { batch: SplitBatch::of_whole(plan), bytes: Remote::of(plan).bytes(options.prices), lse_bytes }
+    }
+
+    /// `rows` as this plan sends them: with the log-sum-exps it was made for, if any outputs are merged.
+    #[must_use]
+    pub fn rows(&self, rows: &Rows) -> Rows {
+        let heads = self.lse_bytes / u64::from(Rows::lse_bytes(rows.element_bytes));
+        if self.batch.merges() { rows.with_lse_of(u32::try_from(heads).unwrap_or(u32::MAX)) } else { *rows }
     }
 
     /// The work of every rank.
