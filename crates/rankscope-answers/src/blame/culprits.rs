@@ -111,11 +111,12 @@ impl Culprits {
     pub fn suspects(&self, families: &[Family]) -> Vec<Suspect> {
         let mut suspects: Vec<Suspect> = families.iter().flat_map(|family| self.together(family)).collect();
         let is_in_one: Vec<usize> = suspects.iter().flat_map(|suspect| suspect.ranks.clone()).collect();
-        let totals: Vec<i64> = (0..self.patterns.len()).map(|rank| self.caused_ns(rank)).collect();
+        let totals = Totals::of((0..self.patterns.len()).map(|rank| self.caused_ns(rank)).collect());
         for (rank, pattern) in self.patterns.iter().enumerate().filter(|(rank, _)| !is_in_one.contains(rank)) {
-            let suspect =
-                Suspect { culprit: Culprit::Rank(rank), ranks: vec![rank], caused_ns: totals[rank], pattern: *pattern };
-            suspects.extend(Some(suspect).filter(|suspect| self.stands_out(suspect, &totals)));
+            let (culprit, caused_ns) = (Culprit::Rank(rank), totals.of_each[rank]);
+            if self.stands_out(*pattern, caused_ns, &totals) {
+                suspects.push(Suspect { culprit, ranks: vec![rank], caused_ns, pattern: *pattern });
+            }
         }
         suspects.sort_by_key(|suspect| (std::cmp::Reverse(suspect.caused_ns), suspect.culprit));
         suspects.truncate(SUSPECTS_MAX);
@@ -125,11 +126,13 @@ impl Culprits {
     /// The sets of `family` whose ranks all cause alike while no other rank does.
     fn together(&self, family: &Family) -> Vec<Suspect> {
         let of_rank: Vec<i64> = (0..self.patterns.len()).map(|rank| self.caused_ns(rank)).collect();
+        let mut most_first: Vec<usize> = (0..of_rank.len()).collect();
+        most_first.sort_unstable_by_key(|rank| std::cmp::Reverse(of_rank[*rank]));
         let several = |(_, ranks): &&(Culprit, Vec<usize>)| ranks.len() > 1 && ranks.len() < of_rank.len();
         let alike = |(_, ranks): &&(Culprit, Vec<usize>)| {
             let own = || ranks.iter().map(|rank| of_rank[*rank]);
             let (least, most) = (own().min().unwrap_or(0), own().max().unwrap_or(0));
-            let others = of_rank.iter().enumerate().filter(|(rank, _)| !ranks.contains(rank)).map(|(_, ns)| *ns).max();
+            let others = most_first.iter().find(|rank| !ranks.contains(rank)).map(|rank| of_rank[*rank]);
             least > 0 && least.saturating_mul(2) >= most && others.is_none_or(|others| others.saturating_mul(LEAD_MIN) <= least)
         };
         let found: Vec<&(Culprit, Vec<usize>)> = family.sets.iter().filter(several).filter(alike).collect();
@@ -137,16 +140,16 @@ impl Culprits {
             return Vec::new();
         }
         let sums: Vec<Vec<(usize, i64)>> = family.sets.iter().map(|(_, ranks)| self.sum_of(ranks)).collect();
-        let totals: Vec<i64> = sums.iter().map(|sum| sum.iter().map(|(_, ns)| *ns).sum()).collect();
+        let totals = Totals::of(sums.iter().map(|sum| sum.iter().map(|(_, ns)| *ns).sum()).collect());
         let of_sets = Pattern::of_all(&late(&sums, self.steps, self.floor_ns));
         let suspect = |(at, (culprit, ranks)): (usize, &(Culprit, Vec<usize>))| Suspect {
             culprit: *culprit,
             ranks: ranks.clone(),
-            caused_ns: totals[at],
+            caused_ns: totals.of_each[at],
             pattern: of_sets[at],
         };
         let all = family.sets.iter().enumerate().filter(|(_, set)| found.contains(set)).map(suspect);
-        all.filter(|suspect| self.stands_out(suspect, &totals)).collect()
+        all.filter(|suspect| self.stands_out(suspect.pattern, suspect.caused_ns, &totals)).collect()
     }
 
     fn sum_of(&self, ranks: &[usize]) -> Vec<(usize, i64)> {
@@ -157,21 +160,42 @@ impl Culprits {
         sum.into_iter().collect()
     }
 
-    /// Whether it is late in a pattern; of too few steps to have one, whether it caused enough and much more than the others.
-    fn stands_out(&self, suspect: &Suspect, totals: &[i64]) -> bool {
-        match suspect.pattern {
+    /// Whether one that caused `caused_ns` is late in a `pattern`; of too few steps to have one, whether it caused enough and much more than
+    /// the others.
+    fn stands_out(&self, pattern: Pattern, caused_ns: i64, totals: &Totals) -> bool {
+        match pattern {
             Pattern::Persistent | Pattern::Periodic { .. } => true,
             Pattern::Sporadic | Pattern::None => false,
             Pattern::Unknown => {
-                let mut sorted = totals.to_vec();
-                sorted.sort_unstable();
-                // Without the suspect itself, whose total is among the largest.
-                let others = sorted.len().checked_sub(2).map_or(0, |last| sorted[last / 2]);
-                suspect.caused_ns > self.floor_ns.saturating_mul(self.steps.max(1) as i64)
-                    && suspect.caused_ns >= others.saturating_mul(LEAD_MIN)
-                    && totals.iter().filter(|total| **total > suspect.caused_ns).count() * 2 < totals.len().max(2)
+                caused_ns > self.floor_ns.saturating_mul(self.steps.max(1) as i64)
+                    && caused_ns >= totals.middle_of_others_ns().saturating_mul(LEAD_MIN)
+                    && totals.above(caused_ns) * 2 < totals.of_each.len().max(2)
             }
         }
+    }
+}
+
+/// What each of several caused in all.
+struct Totals {
+    of_each: Vec<i64>,
+    ascending: Vec<i64>,
+}
+
+impl Totals {
+    fn of(of_each: Vec<i64>) -> Self {
+        let mut ascending = of_each.clone();
+        ascending.sort_unstable();
+        Self { of_each, ascending }
+    }
+
+    /// The middle of all without one of the largest; 0 where there is no other.
+    fn middle_of_others_ns(&self) -> i64 {
+        self.ascending.len().checked_sub(2).map_or(0, |last| self.ascending[last / 2])
+    }
+
+    /// How many caused more than `caused_ns`.
+    fn above(&self, caused_ns: i64) -> usize {
+        self.ascending.len() - self.ascending.partition_point(|total| *total <= caused_ns)
     }
 }
 

@@ -60,6 +60,8 @@ pub(super) struct Slacks<'j, 'a> {
     slacks_ns: Vec<i64>,
     /// How many of those that follow each were not.
     open: Vec<u32>,
+    /// Which are part of a collective in the step.
+    takes_part: Vec<bool>,
     /// Participants that are not settled yet, of collectives that have any in the step.
     meetings: FxHashMap<MeetingId, u32>,
     ready: Vec<(u32, PieceId)>,
@@ -98,8 +100,8 @@ impl<'j, 'a> Slacks<'j, 'a> {
     pub(super) fn of(job: &'j JobExecution<'a>, end_ns: i64, windows: &[PathWindow]) -> Self {
         let (ranks, places) = (Vec::with_capacity(windows.len()), vec![None; job.ranks.len()]);
         let (meetings, ready) = (FxHashMap::default(), Vec::new());
-        let (slacks_ns, open) = Default::default();
-        let mut all = Self { job, end_ns, ranks, places, slacks_ns, open, meetings, ready };
+        let (slacks_ns, open, takes_part) = Default::default();
+        let mut all = Self { job, end_ns, ranks, places, slacks_ns, open, takes_part, meetings, ready };
         for window in windows {
             all.add(window);
         }
@@ -157,7 +159,7 @@ impl<'j, 'a> Slacks<'j, 'a> {
     /// Lists the pieces of all ranks, which allow what lies between their end and that of the step. A list that grew would take twice that.
     fn make_room(&mut self) {
         let count = self.ranks.last().map_or(0, |last| last.from + last.count);
-        (self.slacks_ns, self.open) = (Vec::with_capacity(count), vec![0; count]);
+        (self.slacks_ns, self.open, self.takes_part) = (Vec::with_capacity(count), vec![0; count], vec![false; count]);
         for own in &self.ranks {
             let execution = self.job.ranks[own.rank as usize];
             let left_ns = |id: u32| {
@@ -171,8 +173,8 @@ impl<'j, 'a> Slacks<'j, 'a> {
     /// Counts what follows each piece.
     fn count(&mut self) {
         for place in 0..self.ranks.len() {
-            let (rank, first, count) = (self.ranks[place].rank, self.ranks[place].first.0, self.ranks[place].count as u32);
-            for id in (first..first + count).map(PieceId) {
+            let OfRank { rank, first, count, from, .. } = self.ranks[place];
+            for (id, own) in (first.0..).map(PieceId).zip(from..from + count) {
                 for (before, _) in self.job.ranks[rank as usize].dependencies(id) {
                     if let Some(at) = self.at(rank, before) {
                         self.open[at] += 1;
@@ -180,6 +182,7 @@ impl<'j, 'a> Slacks<'j, 'a> {
                 }
                 if let Some(meeting) = self.meeting(rank, id) {
                     *self.meetings.entry(meeting).or_default() += 1;
+                    self.takes_part[own] = true;
                 }
             }
         }
@@ -212,7 +215,8 @@ impl<'j, 'a> Slacks<'j, 'a> {
     fn settle(&mut self) {
         while let Some((rank, piece)) = self.ready.pop() {
             let Some(at) = self.at(rank, piece) else { continue };
-            match self.meeting(rank, piece) {
+            let meeting = self.takes_part[at].then(|| self.job.meeting(rank as usize, piece)).flatten();
+            match meeting {
                 Some(meeting) => self.settle_in(meeting),
                 None => {
                     let slack_ns = self.ends_the_step(rank, piece).unwrap_or(self.slacks_ns[at]);
@@ -241,7 +245,7 @@ impl<'j, 'a> Slacks<'j, 'a> {
 
     /// Where a participant's part is in the list, if it is of this step. One that starts when its rank's step ends is settled by itself.
     fn taking_part(&self, one: &Participant) -> Option<usize> {
-        self.at(one.rank, one.piece).filter(|_| self.meeting(one.rank, one.piece).is_some())
+        self.at(one.rank, one.piece).filter(|at| self.takes_part[*at])
     }
 
     /// By how much a participant could leave later; one whose part is in another step does not matter.
@@ -253,10 +257,11 @@ impl<'j, 'a> Slacks<'j, 'a> {
     fn allow(&mut self, rank: u32, piece: PieceId, slack_ns: i64) {
         let execution = self.job.ranks[rank as usize];
         let start_ns = execution.start_ns(piece);
-        let bound_ns = execution.bound_by(piece).map(|(before, _)| execution.end_ns(before));
-        for (before, _) in execution.dependencies(piece) {
+        let all = || execution.dependencies(piece).map(|(before, _)| (before, execution.end_ns(before)));
+        // What let it start is the last of them that had ended.
+        let bound_ns = all().map(|(_, ended_ns)| ended_ns).filter(|ended_ns| *ended_ns <= start_ns).max();
+        for (before, ended_ns) in all() {
             let Some(at) = self.at(rank, before) else { continue };
-            let ended_ns = execution.end_ns(before);
             self.open[at] -= 1;
             if let Some(bound_ns) = bound_ns.filter(|_| ended_ns <= start_ns) {
                 self.slacks_ns[at] = self.slacks_ns[at].min(slack_ns.saturating_add(bound_ns - ended_ns));
