@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use super::builder::Builder;
 use super::event::RawEvent;
 use super::number::{signed, unquoted, unsigned};
-use super::scan::{Members, Mode};
+use super::scan::{Lead, Members, Mode};
 
 /// Key and value of an argument, both as they stand in the text.
 pub(super) type Argument<'a> = (&'a [u8], &'a [u8]);
@@ -21,8 +21,26 @@ pub(super) struct Seen<'a> {
     nested: FxHashMap<&'a [u8], StrId>,
     /// The last key of each argument, by the argument's place in its event.
     keys: Vec<(&'a [u8], StrId)>,
+    /// What stood before the value of each argument of the last event of a category.
+    leads: Vec<(&'a [u8], Vec<Lead<'a>>)>,
     /// Memory for the next event's arguments.
     spare: Vec<Argument<'a>>,
+}
+
+/// Of so many categories is known how their arguments look.
+const CATEGORIES_MAX: usize = 24;
+
+impl<'a> Seen<'a> {
+    /// The leads of `category`, in place of those of another where there are too many.
+    fn leads(&mut self, category: &'a [u8]) -> &mut Vec<Lead<'a>> {
+        let known = self.leads.iter().position(|(known, _)| *known == category);
+        let at = known.unwrap_or_else(|| {
+            self.leads.truncate(CATEGORIES_MAX - 1);
+            self.leads.push((category, Vec::new()));
+            self.leads.len() - 1
+        });
+        &mut self.leads[at].1
+    }
 }
 
 impl<'a> Builder<'a> {
@@ -35,7 +53,18 @@ impl<'a> Builder<'a> {
             return arguments;
         }
         let mut members = Members::of(event.args, 0, self.mode);
-        arguments.extend(members.by_ref());
+        if self.mode == Mode::Strict {
+            let leads = self.seen.leads(event.category);
+            loop {
+                if leads.len() == arguments.len() {
+                    leads.push(Lead::default());
+                }
+                let Some(argument) = members.next_led(&mut leads[arguments.len()]) else { break };
+                arguments.push(argument);
+            }
+        } else {
+            arguments.extend(members.by_ref());
+        }
         if self.mode == Mode::Strict && !members.at_end() {
             self.mode = Mode::Lenient;
             self.piece.trace.provenance.problems.add(ProblemKind::UnescapedQuote, offset);

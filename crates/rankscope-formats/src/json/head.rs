@@ -6,9 +6,11 @@
 use rankscope_time::Rank;
 use rankscope_trace::{DeviceInfo, ProblemKind, ProcessGroup, Provenance, RankSource};
 use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
-use super::scan::{Mode, skip_space, string_end, value_end};
+use super::ranks::ranks;
+use super::scan::{self, Items, Mode, skip_space, string_end, value_end};
 use super::text::decode;
 
 /// Where the members of the top-level object led.
@@ -59,37 +61,25 @@ pub(super) fn walk(text: &[u8], mut at: usize, members: &mut Members) -> Walk {
         }
         let Some(end) = value_end(text, value, Mode::Strict, &mut 0) else { return Walk::CutShort(start) };
         let len = end - value;
-        let kept = if len <= MEMBER_BYTES_MAX {
-            String::from_utf8_lossy(&text[value..end]).into_owned()
-        } else {
-            format!("\"({len} bytes left out)\"")
-        };
+        let kept = if len <= MEMBER_BYTES_MAX { lossy(&text[value..end]) } else { format!("\"({len} bytes left out)\"") };
         members.push((decode(key).into_owned(), kept));
         at = end;
     }
 }
 
-#[derive(Deserialize)]
+/// As `String::from_utf8_lossy` has it, which looks at plain text byte by byte.
+fn lossy(text: &[u8]) -> String {
+    std::str::from_utf8(text).map_or_else(|_| String::from_utf8_lossy(text).into_owned(), str::to_owned)
+}
+
+/// What `distributedInfo` says. Its members are looked at where they stand: they list all ranks of all groups in every rank's file.
+#[derive(Default)]
 struct DistributedInfo<'a> {
     backend: Option<String>,
     rank: Option<u32>,
     world_size: Option<u32>,
-    #[serde(borrow, default)]
-    pg_config: Option<Vec<&'a RawValue>>,
-}
-
-#[derive(Deserialize)]
-struct GroupConfig {
-    #[serde(default)]
-    pg_name: serde_json::Value,
-    #[serde(default)]
-    pg_desc: Option<String>,
-    #[serde(default)]
-    backend_config: Option<String>,
-    #[serde(default)]
-    pg_size: Option<u32>,
-    #[serde(default)]
-    ranks: serde_json::Value,
+    /// The text of each.
+    groups: Vec<&'a [u8]>,
 }
 
 #[derive(Deserialize)]
@@ -119,48 +109,80 @@ pub(super) fn interpret(members: Members, provenance: &mut Provenance) {
 }
 
 fn distributed_info(value: &str, provenance: &mut Provenance) {
-    let Ok(info) = serde_json::from_str::<DistributedInfo<'_>>(value) else {
+    let Some(info) = DistributedInfo::of(value.as_bytes()) else {
         provenance.problems.add_detailed(ProblemKind::BadNumber, 0, 1, "distributedInfo is not as expected".into());
         return;
     };
     provenance.rank = info.rank.map(|rank| (Rank(rank), RankSource::Header));
     provenance.world_size = info.world_size;
     provenance.backend = info.backend;
-    for config in info.pg_config.unwrap_or_default() {
-        let Ok(config) = serde_json::from_str::<GroupConfig>(config.get()) else { continue };
-        let ranks = group_ranks(&config.ranks);
-        let short = config.pg_size.is_some_and(|size| !ranks.is_empty() && ranks.len() < size as usize);
+    for group in info.groups.into_iter().filter_map(process_group) {
+        let short = group.size.is_some_and(|size| !group.ranks.is_empty() && group.ranks.len() < size as usize);
         if short {
             provenance.problems.add_detailed(ProblemKind::TruncatedRankList, 0, 1, "in distributedInfo".into());
         }
-        let name = match config.pg_name {
-            serde_json::Value::String(name) => name,
-            serde_json::Value::Null => String::new(),
-            other => other.to_string(),
-        };
-        provenance.process_groups.push(ProcessGroup {
-            name,
-            description: config.pg_desc.unwrap_or_default(),
-            backend: config.backend_config.unwrap_or_default(),
-            size: config.pg_size,
-            ranks,
-        });
+        provenance.process_groups.push(group);
     }
 }
 
-/// Ranks as an array, or as a string that holds one and may be cut with `...`.
-fn group_ranks(value: &serde_json::Value) -> Vec<Rank> {
-    match value {
-        serde_json::Value::Array(ranks) => {
-            ranks.iter().filter_map(|rank| rank.as_u64().and_then(|rank| u32::try_from(rank).ok()).map(Rank)).collect()
+impl<'a> DistributedInfo<'a> {
+    fn of(object: &'a [u8]) -> Option<Self> {
+        let mut info = Self::default();
+        for (key, value) in members(object)? {
+            match key {
+                b"backend" => info.backend = typed(value)?,
+                b"rank" => info.rank = typed(value)?,
+                b"world_size" => info.world_size = typed(value)?,
+                b"pg_config" if value != b"null" => info.groups = items(value)?,
+                _ => {}
+            }
         }
-        serde_json::Value::String(text) => text
-            .split(|c: char| !c.is_ascii_digit())
-            .filter(|digits| !digits.is_empty())
-            .filter_map(|digits| digits.parse().ok().map(Rank))
-            .collect(),
-        _ => Vec::new(),
+        Some(info)
     }
+}
+
+/// A group from an item of `pg_config`; `None` if it is none.
+fn process_group(object: &[u8]) -> Option<ProcessGroup> {
+    let mut group = ProcessGroup::default();
+    for (key, value) in members(object)? {
+        match key {
+            b"pg_name" => group.name = name(typed(value)?),
+            b"pg_desc" => group.description = typed::<Option<String>>(value)?.unwrap_or_default(),
+            b"backend_config" => group.backend = typed::<Option<String>>(value)?.unwrap_or_default(),
+            b"pg_size" => group.size = typed(value)?,
+            b"ranks" => group.ranks = ranks(value),
+            _ => {}
+        }
+    }
+    Some(group)
+}
+
+/// A name, which some write as a number.
+fn name(value: Value) -> String {
+    match value {
+        Value::String(name) => name,
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+/// A value of a type of serde's, if it is one.
+fn typed<T: DeserializeOwned>(value: &[u8]) -> Option<T> {
+    serde_json::from_slice(value).ok()
+}
+
+/// The members of an object; `None` unless all of them can be told apart.
+fn members(object: &[u8]) -> Option<Vec<(&[u8], &[u8])>> {
+    let mut members = scan::Members::of(object, 0, Mode::Strict);
+    let all = object.starts_with(b"{").then(|| members.by_ref().collect())?;
+    members.at_end().then_some(all)
+}
+
+/// The items of an array; `None` unless all of them can be told apart.
+fn items(array: &[u8]) -> Option<Vec<&[u8]>> {
+    let mut items = Items::of(array, 0, Mode::Strict);
+    let all = array.starts_with(b"[").then(|| items.by_ref().collect())?;
+    items.at_end().then_some(all)
 }
 
 #[cfg(test)]
@@ -180,6 +202,23 @@ mod tests {
             assert_eq!(provenance.process_groups[0].name, "7");
             assert!(provenance.problems.is_empty());
         }
+    }
+
+    #[test]
+    fn what_is_of_another_type_is_a_problem_and_a_group_that_is_none_is_left_out() {
+        let read = |text: &str| {
+            let mut provenance = Provenance::default();
+            interpret(vec![("distributedInfo".into(), text.into())], &mut provenance);
+            provenance
+        };
+        for text in ["[]", "7", r#"{"rank": "1"}"#, r#"{"world_size": -4}"#, r#"{"pg_config": {}}"#, r#"{"rank": 1, 2}"#] {
+            assert_eq!(read(text).problems.count(ProblemKind::BadNumber), 1, "{text}");
+        }
+        let some =
+            read(r#"{"rank": 2, "backend": null, "pg_config": [5, {"pg_size": "x"}, {"pg_name": "tp", "ranks": null}, {}]}"#);
+        assert_eq!((some.rank, some.backend), (Some((Rank(2), RankSource::Header)), None));
+        assert_eq!(some.process_groups.iter().map(|group| group.name.as_str()).collect::<Vec<_>>(), ["tp", ""]);
+        assert!(read(r#"{"pg_config": null}"#).problems.is_empty());
     }
 
     #[test]

@@ -28,6 +28,7 @@ mod layout;
 mod mask;
 mod number;
 mod piece;
+mod ranks;
 pub mod runs;
 pub(crate) mod scan;
 mod shape;
@@ -238,13 +239,14 @@ impl Gathered {
         if let Some((piece, reached)) = ahead.filter(|_| self.carry.is_empty()) {
             return self.settle(piece, reached, &stretch.text, stretch.offset);
         }
+        let read = |text, offset| Chunk { text, offset, layout, last: stretch.last }.read(options);
         if self.carry.is_empty() {
-            self.carry_offset = stretch.offset;
+            let (piece, reached) = read(&stretch.text, stretch.offset);
+            return self.settle(piece, reached, &stretch.text, stretch.offset);
         }
-        let mut text = std::mem::take(&mut self.carry);
+        let (mut text, offset) = (std::mem::take(&mut self.carry), self.carry_offset);
         text.extend_from_slice(&stretch.text);
-        let offset = self.carry_offset;
-        let (piece, reached) = Chunk { text: &text, offset, layout, last: stretch.last }.read(options);
+        let (piece, reached) = read(&text, offset);
         self.settle(piece, reached, &text, offset);
     }
 

@@ -222,6 +222,13 @@ pub(super) struct Members<'a> {
     mode: Mode,
 }
 
+/// What stood before the value of a member: everything since the value before it, and in it the key.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Lead<'a> {
+    text: &'a [u8],
+    key: &'a [u8],
+}
+
 impl<'a> Members<'a> {
     pub(super) fn of(text: &'a [u8], at: usize, mode: Mode) -> Self {
         Self { text, at: at + 1, mode }
@@ -230,6 +237,23 @@ impl<'a> Members<'a> {
     /// Whether what has been walked so far ends at the closing brace, and not at something that is no member.
     pub(super) fn at_end(&self) -> bool {
         self.text.get(skip_space(self.text, self.at)) == Some(&b'}')
+    }
+
+    /// The next member, as [`Iterator::next`] has it. Where `lead` stands before its value, letter by letter, the key is not looked for;
+    /// where not, `lead` becomes what does.
+    pub(super) fn next_led(&mut self, lead: &mut Lead<'a>) -> Option<(&'a [u8], &'a [u8])> {
+        let from = self.at;
+        let rest = self.text.get(from..)?;
+        if !lead.text.is_empty() && rest.starts_with(lead.text) {
+            let start = from + lead.text.len();
+            if let Some(end) = value_end(self.text, start, self.mode, &mut 0) {
+                self.at = end;
+                return Some((lead.key, &self.text[start..end]));
+            }
+        }
+        let (key, value) = self.next()?;
+        *lead = Lead { text: &self.text[from..self.at - value.len()], key };
+        Some((key, value))
     }
 }
 
@@ -256,6 +280,40 @@ impl<'a> Iterator for Members<'a> {
     }
 }
 
+/// The items of the array that opens at `at`, as raw text. Ends at the closing bracket or at the first thing that is no value.
+pub(super) struct Items<'a> {
+    text: &'a [u8],
+    at: usize,
+    mode: Mode,
+}
+
+impl<'a> Items<'a> {
+    pub(super) fn of(text: &'a [u8], at: usize, mode: Mode) -> Self {
+        Self { text, at: at + 1, mode }
+    }
+
+    /// Whether what has been walked so far ends at the closing bracket.
+    pub(super) fn at_end(&self) -> bool {
+        self.text.get(skip_space(self.text, self.at)) == Some(&b']')
+    }
+}
+
+impl<'a> Iterator for Items<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let mut start = skip_space(self.text, self.at);
+        if self.text.get(start) == Some(&b',') {
+            start = skip_space(self.text, start + 1);
+        }
+        if self.text.get(start) == Some(&b']') {
+            return None;
+        }
+        self.at = value_end(self.text, start, self.mode, &mut 0)?;
+        Some(&self.text[start..self.at])
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -277,6 +335,37 @@ mod tests {
         for cut in [r#"{"a": "}"#, "[1, 2", r#""a\""#, "12", ""] {
             assert_eq!(end(cut, Mode::Strict), None, "{cut}");
         }
+    }
+
+    proptest! {
+        /// Objects with few keys, so that one often begins as another does, and blanks anywhere.
+        #[test]
+        fn members_are_the_same_whatever_leads(
+            objects in proptest::collection::vec("\\{( {0,1}\"(a|ab|name)\" {0,1}: {0,1}(1|\"x\"|\\[2\\]|) {0,1},{0,1}){0,4} {0,1}\\}{0,1}", 1..6)
+        ) {
+            let mut leads = [Lead::default(); 6];
+            for object in &objects {
+                let text = object.as_bytes();
+                let (mut led, plain) = (Members::of(text, 0, Mode::Strict), Members::of(text, 0, Mode::Strict));
+                let all: Vec<_> = leads.iter_mut().map_while(|lead| led.next_led(lead)).collect();
+                prop_assert_eq!(all, plain.collect::<Vec<_>>(), "{}", object);
+            }
+        }
+    }
+
+    #[test]
+    fn items_are_walked_up_to_the_bracket() {
+        let walked = |text: &'static str| {
+            let mut items = Items::of(text.as_bytes(), 0, Mode::Strict);
+            let all: Vec<_> = items.by_ref().map(String::from_utf8_lossy).collect();
+            (all, items.at_end())
+        };
+        assert_eq!(
+            walked(r#"[ 1,"a,]", [2, {"b": 3}] ]"#),
+            (vec!["1".into(), r#""a,]""#.into(), r#"[2, {"b": 3}]"#.into()], true)
+        );
+        assert_eq!(walked("[]"), (vec![], true));
+        assert_eq!(walked("[1, 2"), (vec!["1".into()], false));
     }
 
     #[test]

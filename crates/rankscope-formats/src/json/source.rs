@@ -1,5 +1,6 @@
 //! The decompressed text of a file, in pieces of about a quarter of a megabyte.
 
+use std::cell::RefCell;
 use std::io::{self, Read};
 
 use super::layout::Layout;
@@ -7,8 +8,25 @@ use super::layout::Layout;
 /// Text is read in steps of this size. Large enough that a step costs nothing beside its content, small enough for the caches.
 const CHUNK_BYTES: usize = 256 << 10;
 
+/// Buffers that have grown beyond this are not used again.
+const KEPT_BYTES_MAX: usize = 4 * CHUNK_BYTES;
+
 /// A chunk grows up to this size in search of a place to cut it.
 const UNCUT_BYTES_MAX: usize = 32 << 20;
+
+/// So many buffers wait on a thread for its next file.
+const WAITING_MAX: usize = 3;
+
+thread_local! {
+    /// Buffers of files that were read before: of thousands of small ones, each would have fresh memory touched for it.
+    static WAITING: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// An empty buffer with room for a chunk and what is beyond its last event.
+fn room() -> Vec<u8> {
+    let waiting = WAITING.with_borrow_mut(Vec::pop);
+    waiting.unwrap_or_else(|| Vec::with_capacity(CHUNK_BYTES + CHUNK_BYTES / 4))
+}
 
 /// Reads ahead of the parser and cuts the text where an event starts.
 pub(super) struct Source<R> {
@@ -34,7 +52,7 @@ pub(super) struct Stretch {
 
 impl<R: Read> Source<R> {
     pub(super) fn new(input: R) -> Self {
-        Self { input, buffer: Vec::new(), offset: 0, ended: false, spare: Vec::new() }
+        Self { input, buffer: room(), offset: 0, ended: false, spare: Vec::new() }
     }
 
     /// Reads until the buffer holds `len` bytes or the input ends.
@@ -78,7 +96,7 @@ impl<R: Read> Source<R> {
     }
 
     fn cut(&mut self, at: usize) -> Stretch {
-        let mut rest = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(CHUNK_BYTES + CHUNK_BYTES / 4));
+        let mut rest = self.spare.pop().unwrap_or_else(room);
         rest.clear();
         rest.extend_from_slice(&self.buffer[at..]);
         self.buffer.truncate(at);
@@ -90,6 +108,21 @@ impl<R: Read> Source<R> {
 
     /// Takes buffers back for later stretches.
     pub(super) fn recycle(&mut self, buffers: impl IntoIterator<Item = Vec<u8>>) {
-        self.spare.extend(buffers.into_iter().filter(|buffer| buffer.capacity() <= 4 * CHUNK_BYTES));
+        self.spare.extend(buffers.into_iter().filter(|buffer| buffer.capacity() <= KEPT_BYTES_MAX));
+    }
+}
+
+impl<R> Drop for Source<R> {
+    fn drop(&mut self) {
+        let own = self.spare.drain(..).chain([std::mem::take(&mut self.buffer)]);
+        let kept = own.filter(|buffer| (1..=KEPT_BYTES_MAX).contains(&buffer.capacity()));
+        // A thread that ends has nothing to keep them for.
+        let _ = WAITING.try_with(|waiting| {
+            let mut waiting = waiting.borrow_mut();
+            for mut buffer in kept.take(WAITING_MAX.saturating_sub(waiting.len())) {
+                buffer.clear();
+                waiting.push(buffer);
+            }
+        });
     }
 }
