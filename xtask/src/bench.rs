@@ -1,5 +1,5 @@
-//! `cargo xtask bench ingest`: what a user waits and pays for, from file to finished report, beside inflating the same bytes
-//! and beside the peers. `cargo xtask bench clock`: how well clocks are synchronised. `cargo xtask bench record`: what a span
+//! `cargo xtask bench ingest`: what a user waits and pays for, from file to finished report, beside inflating the same bytes,
+//! passing over their JSON, and the peers. `cargo xtask bench clock`: how well clocks are synchronised. `cargo xtask bench record`: what a span
 //! costs. `cargo xtask bench align`: how fast ranks come on to one clock. `cargo xtask bench
 //! dispatch`: what plans for context-parallel attention cost. `cargo xtask bench overhead`: what a job pays for being watched.
 //! `cargo xtask bench scale`: what a report of many ranks and many collectives costs, by the row. `cargo xtask bench merge`: the
@@ -21,7 +21,7 @@ mod dataset;
 mod devices;
 mod dispatch;
 mod dist;
-mod inflate;
+mod floor;
 mod inputs;
 mod live;
 mod merge;
@@ -46,6 +46,7 @@ use serde_json::Value;
 
 use crate::cargo;
 use child::Cost;
+use floor::Floor;
 use inputs::Input;
 
 /// Options of `cargo xtask bench`.
@@ -125,8 +126,9 @@ pub(crate) struct Outcome {
 #[derive(Serialize)]
 pub(crate) struct Measured {
     pub(crate) file: String,
-    /// After decompression.
-    pub(crate) bytes: u64,
+    /// What no reader does without.
+    #[serde(flatten)]
+    pub(crate) floor: Floor,
     /// As the report counts them; absent where there was no report.
     pub(crate) events: Option<u64>,
     /// Wall clock of the median run.
@@ -136,8 +138,6 @@ pub(crate) struct Measured {
     pub(crate) cpu_seconds: Option<f64>,
     /// Of the hungriest run, in decimal megabytes.
     pub(crate) peak_mb: Option<f64>,
-    /// One thread of zlib-rs over the same bytes, gzip-compressed.
-    pub(crate) inflate_seconds: Option<f64>,
     pub(crate) runs: usize,
     /// Why there is no report.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -252,7 +252,7 @@ fn prepare(folder: &Path, which: &str) -> Result<()> {
 }
 
 fn measure(input: &Input, binary: &Path, runs: usize, folder: &Path) -> Result<Measured> {
-    let (bytes, inflate_seconds) = inflate::cost(input)?;
+    let floor = floor::of(input)?;
     let mut costs = Vec::new();
     let mut document = Err("not run".to_owned());
     for _ in 0..runs {
@@ -267,13 +267,12 @@ fn measure(input: &Input, binary: &Path, runs: usize, folder: &Path) -> Result<M
     let median = costs.get(costs.len() / 2);
     Ok(Measured {
         file: input.name.clone(),
-        bytes,
+        floor,
         events: document.as_ref().ok().map(events),
         seconds: median.map(|cost| cost.seconds),
         seconds_min: costs.first().map(|cost| cost.seconds),
         cpu_seconds: median.map(|cost| cost.cpu_seconds),
         peak_mb: costs.iter().map(|cost| cost.peak_mb).max_by(f64::total_cmp),
-        inflate_seconds,
         runs: costs.len(),
         error: document.err(),
         peers: BTreeMap::new(),

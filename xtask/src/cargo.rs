@@ -68,7 +68,7 @@ pub(crate) const EVERYTHING: [&str; 4] = [
     "--workspace",
     "--locked",
     "--features",
-    "rankscope-record/tracing,rankscope-record/macros,rankscope-transport/cuda,rankscope/store,rankscope/parquet",
+    "rankscope-record/tracing,rankscope-record/macros,rankscope-transport/cuda,rankscope/store,rankscope/parquet,rankscope-counted/floor",
 ];
 
 /// The workspace as cargo sees it.

@@ -17,6 +17,7 @@ use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
 use super::child::{self, Cost};
+use super::floor::{self, Floor};
 use super::inputs;
 
 /// Options of `cargo xtask bench align`.
@@ -49,6 +50,8 @@ struct Outcome {
     /// From sixteen files to one timeline.
     end_to_end: Cost,
     end_to_end_events_per_s: f64,
+    /// Of the sixteen files, on one thread.
+    floor: Floor,
     /// Of `end_to_end`.
     peak_mb: f64,
     /// The same in memory that does not hold all of them, so that each is read twice.
@@ -72,6 +75,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let end_to_end = median(runs, || combine(&binary, &ranks, &[], &timeline))?;
     let in_little_memory = median(runs, || combine(&binary, &ranks, &LITTLE_MEMORY, &timeline))?;
     let events = count(&binary, &ranks, &out)?;
+    let floor = floor::of_files(&ranks)?;
     let mut peers = BTreeMap::new();
     if args.peers {
         let two = &ranks[..2];
@@ -87,6 +91,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         events,
         end_to_end,
         end_to_end_events_per_s: events as f64 / end_to_end.seconds,
+        floor,
         peak_mb: end_to_end.peak_mb,
         in_little_memory,
         peers,
@@ -155,6 +160,9 @@ fn markdown(outcome: &Outcome) -> String {
     );
     let Cost { seconds, cpu_seconds, peak_mb } = outcome.in_little_memory;
     text.push_str(&format!("| the same with --memory 300MB | {seconds:.2} | {cpu_seconds:.2} | {peak_mb:.0} | |\n"));
+    let Floor { inflate_seconds, skip_seconds, .. } = outcome.floor;
+    text.push_str(&format!("| inflating alone, one thread | {inflate_seconds:.2} | | | |\n"));
+    text.push_str(&format!("| passing over the JSON alone, one thread | {skip_seconds:.2} | | | |\n"));
     for (name, cost) in &outcome.peers {
         let Cost { seconds, cpu_seconds, peak_mb } = cost;
         text.push_str(&format!("| two ranks to one JSON, {name} | {seconds:.2} | {cpu_seconds:.2} | {peak_mb:.0} | |\n"));

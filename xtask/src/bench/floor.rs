@@ -1,46 +1,44 @@
-//! The floor under every reader of compressed traces: inflating them, and doing nothing with the result.
+//! The floor under every reader of traces: inflating them and passing over their JSON, and doing nothing with either. One of
+//! `benches/counted` does it, built as the product is.
 
-use std::fs::{self, File};
-use std::io::{BufReader, Read};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::process::Stdio;
 
-use anyhow::{Context, Result};
-use flate2::read::MultiGzDecoder;
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
 
 use super::inputs::Input;
+use crate::cargo;
 
-/// Bytes of the input after decompression, and the seconds one thread takes to inflate them where a gzip of them exists.
-pub(crate) fn cost(input: &Input) -> Result<(u64, Option<f64>)> {
-    let compressed = match &input.gzip {
-        Some(gzip) => vec![gzip.clone()],
-        None => files(&input.path)?.into_iter().filter(|file| is_gzip(file)).collect(),
-    };
-    if compressed.is_empty() {
-        return Ok((sizes(&files(&input.path)?)?, None));
-    }
-    let mut bytes = 0;
-    let mut seconds = f64::INFINITY;
-    // The first pass brings the files into the page cache; the better of two is the floor.
-    for _ in 0..2 {
-        let begun = Instant::now();
-        bytes = compressed.iter().map(|file| inflate(file)).sum::<Result<u64>>()?;
-        seconds = seconds.min(begun.elapsed().as_secs_f64());
-    }
-    Ok((bytes, Some(seconds)))
+/// What one thread takes for the files of an input.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+pub(crate) struct Floor {
+    /// After decompression.
+    pub(crate) bytes: u64,
+    /// To inflate them; 0 where nothing is compressed.
+    pub(crate) inflate_seconds: f64,
+    /// To pass over the JSON, checked and not kept, by serde_json.
+    pub(crate) skip_seconds: f64,
 }
 
-fn inflate(file: &Path) -> Result<u64> {
-    let open = || format!("failed to inflate {}", file.display());
-    let mut decoder = MultiGzDecoder::new(BufReader::with_capacity(BUFFER, File::open(file).with_context(open)?));
-    let mut buffer = vec![0; BUFFER];
-    let mut bytes = 0;
-    loop {
-        match decoder.read(&mut buffer).with_context(open)? {
-            0 => return Ok(bytes),
-            read => bytes += read as u64,
-        }
+/// The floor of an input: of a gzip of it where there is one.
+pub(crate) fn of(input: &Input) -> Result<Floor> {
+    match &input.gzip {
+        Some(gzip) => of_files(std::slice::from_ref(gzip)),
+        None => of_files(&files(&input.path)?),
     }
+}
+
+/// The floor of files.
+pub(crate) fn of_files(files: &[PathBuf]) -> Result<Floor> {
+    let run = ["run", "--release", "--locked", "--quiet", "--package", "rankscope-counted"];
+    let program = run.into_iter().chain(["--features", "floor", "--bin", "read_floor", "--"]);
+    let output = cargo::command(program).args(files).stderr(Stdio::inherit()).output().context("failed to start cargo")?;
+    if !output.status.success() {
+        bail!("read_floor failed ({})", output.status);
+    }
+    serde_json::from_slice(&output.stdout).context("failed to understand read_floor")
 }
 
 /// The file itself, or the files of a directory.
@@ -56,15 +54,3 @@ fn files(path: &Path) -> Result<Vec<PathBuf>> {
     files.sort();
     Ok(files)
 }
-
-fn sizes(files: &[PathBuf]) -> Result<u64> {
-    let size = |file: &PathBuf| fs::metadata(file).with_context(|| format!("failed to look at {}", file.display()));
-    files.iter().map(|file| Ok(size(file)?.len())).sum()
-}
-
-fn is_gzip(file: &Path) -> bool {
-    file.extension().is_some_and(|suffix| suffix == "gz")
-}
-
-/// Large enough that system calls and calls into the decoder cost nothing, small enough for the second-level cache.
-const BUFFER: usize = 256 << 10;

@@ -4,13 +4,15 @@ use std::fmt::Write;
 
 use super::Outcome;
 use super::child::Cost;
+use super::floor::Floor;
 
 /// One row per input and program.
 pub(crate) fn markdown(outcome: &Outcome) -> String {
     let mut text = String::new();
     text.push_str("| input | size | events | program | wall s | CPU s | peak MB |\n|---|--:|--:|---|--:|--:|--:|\n");
     for input in &outcome.inputs {
-        let size = format!("{:.1} MB", input.bytes as f64 / 1e6);
+        let Floor { bytes, inflate_seconds, skip_seconds } = input.floor;
+        let size = format!("{:.1} MB", bytes as f64 / 1e6);
         let events = input.events.map_or_else(|| "-".to_owned(), |events| events.to_string());
         let what = format!("| {} | {size} | {events} |", input.file);
         let numbers = input.seconds.zip(input.cpu_seconds).zip(input.peak_mb);
@@ -22,9 +24,10 @@ pub(crate) fn markdown(outcome: &Outcome) -> String {
                 push(&mut text, format_args!("{what} rankscope report: {} | - | - | - |", error.as_deref().unwrap_or("-")))
             }
         }
-        if let Some(seconds) = input.inflate_seconds {
-            push(&mut text, format_args!("{what} inflate alone (zlib-rs, one thread) | {seconds:.2} | - | - |"));
+        if inflate_seconds > 0.0 {
+            push(&mut text, format_args!("{what} inflate alone (zlib-rs, one thread) | {inflate_seconds:.2} | - | - |"));
         }
+        push(&mut text, format_args!("{what} pass over the JSON alone (serde_json, one thread) | {skip_seconds:.2} | - | - |"));
         for (name, cost) in &input.peers {
             row(&mut text, &what, name, cost);
         }
@@ -51,13 +54,12 @@ mod tests {
         let cost = Cost { seconds: 1.0, cpu_seconds: 2.0, peak_mb: 3.0 };
         let good = Measured {
             file: "a.json".into(),
-            bytes: 1_000_000,
+            floor: Floor { bytes: 1_000_000, inflate_seconds: 0.3, skip_seconds: 0.2 },
             events: Some(5),
             seconds: Some(0.5),
             seconds_min: Some(0.4),
             cpu_seconds: Some(0.9),
             peak_mb: Some(100.0),
-            inflate_seconds: Some(0.3),
             runs: 3,
             error: None,
             peers: [("hta", cost)].into(),
