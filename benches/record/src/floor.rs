@@ -34,3 +34,15 @@ pub fn turns() -> impl FnMut(u64) -> Duration {
         took
     }
 }
+
+/// The two ticks alone, kept nowhere.
+pub fn ticks_alone() -> impl FnMut(u64) -> Duration {
+    |spans| {
+        let begun = Instant::now();
+        for _ in 0..spans {
+            black_box(ticks());
+            black_box(ticks());
+        }
+        begun.elapsed()
+    }
+}

@@ -50,8 +50,7 @@ pub fn spans_to_file() -> Result<impl FnMut(u64) -> Duration> {
 
 /// Plain spans into a ring of 16 MiB that went round before the first turn.
 pub fn spans_in_ring() -> Result<impl FnMut(u64) -> Duration> {
-    let overflow = Overflow::Ring { keep: Duration::from_secs(3600), max_bytes: 16 << 20 };
-    let session = Session::start(options().with_overflow(overflow))?;
+    let session = Session::start(ring(16 << 20))?;
     timed_spans(2_000_000);
     Ok(move |spans| {
         let _kept = &session;
@@ -82,6 +81,22 @@ pub fn together(threads: usize) -> Result<impl FnMut(u64) -> Duration> {
         let _kept = &session;
         crew(spans)
     })
+}
+
+/// The same into a ring that went round before the first turn, so that nobody waits for memory.
+pub fn together_in_ring(threads: usize) -> Result<impl FnMut(u64) -> Duration> {
+    let session = Session::start(ring((16 << 20) * threads as u64))?;
+    let mut crew = crew(threads, || timed_spans);
+    crew(2_000_000);
+    Ok(move |spans| {
+        let _kept = &session;
+        crew(spans)
+    })
+}
+
+/// A ring of so many bytes.
+fn ring(max_bytes: u64) -> SessionOptions {
+    options().with_overflow(Overflow::Ring { keep: Duration::from_secs(3600), max_bytes })
 }
 
 /// The default: memory, up to a gigabyte.

@@ -11,8 +11,9 @@ use rankscope_record::RecordingLayer;
 use crate::{floor, layer, memory, ours, rivals};
 
 /// Everybody who takes part, and how many spans make a turn long enough to be timed and short enough to be fair.
-pub const CONTESTANTS: [(&str, u64); 24] = [
+pub const CONTESTANTS: [(&str, u64); 28] = [
     ("floor", 200_000),
+    ("floor_ticks", 200_000),
     ("off", 2_000_000),
     ("span", 200_000),
     ("span_two_args", 200_000),
@@ -33,6 +34,9 @@ pub const CONTESTANTS: [(&str, u64); 24] = [
     ("threads_1", 200_000),
     ("threads_2", 200_000),
     ("threads_4", 200_000),
+    ("ring_threads_1", 200_000),
+    ("ring_threads_2", 200_000),
+    ("ring_threads_4", 200_000),
     ("floor_threads_1", 200_000),
     ("floor_threads_2", 200_000),
     ("floor_threads_4", 200_000),
@@ -103,6 +107,7 @@ impl Player {
 pub fn take(name: &str) -> Result<()> {
     match name {
         "floor" => serve(floor::turns()),
+        "floor_ticks" => serve(floor::ticks_alone()),
         "off" => serve(ours::off()),
         "span" => serve(ours::spans()?),
         "span_two_args" => serve(ours::spans_with_two_args()?),
@@ -123,6 +128,9 @@ pub fn take(name: &str) -> Result<()> {
         "threads_1" => serve(ours::together(1)?),
         "threads_2" => serve(ours::together(2)?),
         "threads_4" => serve(ours::together(4)?),
+        "ring_threads_1" => serve(ours::together_in_ring(1)?),
+        "ring_threads_2" => serve(ours::together_in_ring(2)?),
+        "ring_threads_4" => serve(ours::together_in_ring(4)?),
         "floor_threads_1" => serve(crew(1, floor::turns)),
         "floor_threads_2" => serve(crew(2, floor::turns)),
         "floor_threads_4" => serve(crew(4, floor::turns)),

@@ -31,8 +31,9 @@ pub(crate) fn markdown(document: &Value) -> String {
 }
 
 /// By the names the benchmark gives them.
-const ROWS: [(&str, &str); 24] = [
+const ROWS: [(&str, &str); 28] = [
     ("floor", "floor: two ticks and a store of 24 bytes"),
+    ("floor_ticks", "two ticks alone"),
     ("off", "rankscope, nothing recorded"),
     ("span", "rankscope, memory"),
     ("span_file", "rankscope, file"),
@@ -53,6 +54,9 @@ const ROWS: [(&str, &str); 24] = [
     ("threads_1", "rankscope, 1 thread"),
     ("threads_2", "rankscope, 2 threads at once"),
     ("threads_4", "rankscope, 4 threads at once"),
+    ("ring_threads_1", "rankscope, ring, 1 thread"),
+    ("ring_threads_2", "rankscope, ring, 2 threads at once"),
+    ("ring_threads_4", "rankscope, ring, 4 threads at once"),
     ("floor_threads_1", "floor, 1 thread"),
     ("floor_threads_2", "floor, 2 threads at once"),
     ("floor_threads_4", "floor, 4 threads at once"),
