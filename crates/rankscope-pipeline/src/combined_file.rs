@@ -58,7 +58,7 @@ pub struct CombinedFile<'a>(Sink<'a>);
 /// What it is made of.
 enum Sink<'a> {
     XSpace(Space<&'a mut dyn Write>, PlaneNames),
-    Perfetto(Timeline<BufWriter<&'a mut dyn Write>>),
+    Perfetto(Timeline<BufWriter<&'a mut (dyn Write + Send)>>),
     Json(Spool, &'a mut dyn Write),
     Archive(Members<'a>),
 }
@@ -91,7 +91,7 @@ impl<'a> CombinedFile<'a> {
     /// What `spool` fails with.
     pub fn new<E>(
         format: CombinedFormat,
-        output: &'a mut dyn Write,
+        output: &'a mut (dyn Write + Send),
         highest: Rank,
         spool: impl FnOnce() -> std::result::Result<File, E>,
     ) -> std::result::Result<Self, E> {

@@ -60,14 +60,14 @@ impl Judged {
     ///
     /// # Errors
     /// [`Error::Timeline`], and those of [`trace`](Self::trace).
-    pub fn write_timeline(&self, file: &mut impl Write, progress: &dyn Progress) -> Result<(), Error> {
+    pub fn write_timeline(&self, file: &mut (impl Write + Send), progress: &dyn Progress) -> Result<(), Error> {
         progress.begin(Stage::Writing, self.job.ranks.len());
         let written = self.write_ranks(file, progress);
         progress.end();
         written
     }
 
-    fn write_ranks(&self, file: &mut impl Write, progress: &dyn Progress) -> Result<(), Error> {
+    fn write_ranks(&self, file: &mut (impl Write + Send), progress: &dyn Progress) -> Result<(), Error> {
         let job = &self.job;
         let highest = job.ranks.last().map_or(rankscope_time::Rank(0), |rank| rank.rank);
         let mut timeline = Timeline::new(file).ranks_up_to(highest);

@@ -55,7 +55,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn write(traces: &[Trace], format: Format, output: &mut impl Write) -> Result<()> {
+fn write(traces: &[Trace], format: Format, output: &mut (impl Write + Send)) -> Result<()> {
     match (format, traces) {
         (Format::Perfetto, _) => {
             let identity = ClockMap::identity();

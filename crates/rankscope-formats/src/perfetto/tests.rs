@@ -174,6 +174,31 @@ fn ranks_come_back_one_by_one_or_together() {
     assert!(arrows[0].contains("Start at 1400") || arrows[1].contains("Start at 1400"), "{arrows:?}");
 }
 
+proptest! {
+    /// Ranks that are added together are written while others are encoded, and the file is the same.
+    #[test]
+    fn a_file_is_the_same_in_whatever_groups_ranks_are_added(groups in proptest::collection::vec((0_usize..5, any::<bool>()), 1..5)) {
+        let (trace, map) = (sample(), ClockMap::identity());
+        let ranks: u32 = groups.iter().map(|(ranks, _)| *ranks as u32).sum();
+        let view = |rank| RankView { trace: &trace, rank: Some(Rank(rank)), map: &map };
+        let (mut together, mut alone) = (Vec::new(), Vec::new());
+        let (mut first, mut second) = [&mut together, &mut alone].map(|bytes| Timeline::new(bytes).ranks_up_to(Rank(ranks))).into();
+        let mut next = 0;
+        for (ranks, derived) in groups {
+            let views: Vec<_> = (next..next + ranks as u32).map(view).collect();
+            first.add(&views).unwrap();
+            views.iter().for_each(|view| second.add_rank(*view).unwrap());
+            if derived {
+                first.add_derived("critical path", &trace).unwrap();
+                second.add_derived("critical path", &trace).unwrap();
+            }
+            next += ranks as u32;
+        }
+        prop_assert_eq!(first.finish().unwrap(), second.finish().unwrap());
+        prop_assert!(together == alone);
+    }
+}
+
 #[test]
 fn without_arguments_there_are_none() {
     let mut trace = sample();

@@ -64,10 +64,13 @@ impl Tally {
 /// A Perfetto file under construction. Ranks are added in the order they are to be drawn.
 ///
 /// Memory beside the traces themselves is one index of four bytes a span of the ranks being added; of ranks that are added
-/// together, as many as there are threads are also held in encoded form, at a third of their size in memory.
+/// together, as many as there are threads are also held in encoded form, at a third of their size in memory, and as many again that
+/// are written meanwhile.
 #[derive(Debug)]
 pub struct Timeline<W> {
     output: Counted<W>,
+    /// Ranks in encoded form that are to be written while the next are encoded.
+    encoded: Vec<Vec<u8>>,
     base: Base,
     ranks: u32,
     digits: usize,
@@ -83,7 +86,8 @@ impl<W: Write> Timeline<W> {
     pub fn new(output: W) -> Self {
         let base = Base { sequence: HEADER_SEQUENCE + 1, row: 1 };
         let output = Counted { inner: output, bytes: 0 };
-        Self { output, base, ranks: 0, digits: 1, arrows: Vec::new(), first_ns: None, real_time: true, tally: Tally::default() }
+        let (encoded, arrows, tally) = Default::default();
+        Self { output, encoded, base, ranks: 0, digits: 1, arrows, first_ns: None, real_time: true, tally }
     }
 
     /// Says nothing about real time. In an archive the clocks of files are tied to each other, and real time, which is taken to
@@ -118,40 +122,10 @@ impl<W: Write> Timeline<W> {
         self.widen(&[view]);
         let between = between(&self.arrows, self.ranks as usize, view.trace.spans.len());
         let plan = Plan::new(view, self.ranks, self.digits, &between);
+        self.write_encoded()?;
         let base = self.take(&plan)?;
         let tally = encode::encode(&plan, base, &mut self.output)?;
         self.tally.add(tally);
-        Ok(())
-    }
-
-    /// Adds several ranks, encoding as many at a time as there are threads.
-    ///
-    /// # Errors
-    /// What the output fails with.
-    pub fn add<'a>(&mut self, ranks: &[RankView<'a>]) -> Result<(), Error> {
-        if let [view] = ranks {
-            return self.add_rank(*view);
-        }
-        self.widen(ranks);
-        for batch in ranks.chunks(rayon::current_num_threads().max(1)) {
-            let (first, arrows, digits) = (self.ranks as usize, &self.arrows, self.digits);
-            let plan = |(at, view): (usize, &RankView<'a>)| {
-                let group = first + at;
-                Plan::new(*view, group as u32, digits, &between(arrows, group, view.trace.spans.len()))
-            };
-            let plans: Vec<Plan<'a>> = batch.par_iter().enumerate().map(plan).collect();
-            let bases = plans.iter().map(|plan| self.take(plan)).collect::<Result<Vec<Base>, Error>>()?;
-            let encode = |(plan, base): (Plan<'a>, Base)| {
-                let mut bytes = Vec::new();
-                encode::encode(&plan, base, &mut bytes).map(|tally| (tally, bytes))
-            };
-            let encoded: Vec<io::Result<(Tally, Vec<u8>)>> = plans.into_par_iter().zip(bases).map(encode).collect();
-            for rank in encoded {
-                let (tally, bytes) = rank?;
-                self.output.write_all(&bytes)?;
-                self.tally.add(tally);
-            }
-        }
         Ok(())
     }
 
@@ -163,6 +137,7 @@ impl<W: Write> Timeline<W> {
     pub fn add_derived(&mut self, name: &str, trace: &Trace) -> Result<(), Error> {
         let map = ClockMap::identity();
         let plan = Plan::derived(RankView { trace, rank: None, map: &map }, name);
+        self.write_encoded()?;
         let base = self.reserve(&plan)?;
         encode::encode(&plan, base, &mut self.output)?;
         Ok(())
@@ -173,6 +148,7 @@ impl<W: Write> Timeline<W> {
     /// # Errors
     /// What the output fails with.
     pub fn finish(mut self) -> Result<Tally, Error> {
+        self.write_encoded()?;
         if self.output.bytes == 0 {
             self.header()?;
         }
@@ -184,6 +160,10 @@ impl<W: Write> Timeline<W> {
         }
         self.output.flush()?;
         Ok(Tally { bytes: self.output.bytes, ..self.tally })
+    }
+
+    fn write_encoded(&mut self) -> io::Result<()> {
+        write_all(&mut self.output, std::mem::take(&mut self.encoded))
     }
 
     fn widen(&mut self, ranks: &[RankView<'_>]) {
@@ -223,6 +203,47 @@ impl<W: Write> Timeline<W> {
         });
         Ok(self.output.write_all(encoder.bytes())?)
     }
+}
+
+impl<W: Write + Send> Timeline<W> {
+    /// Adds several ranks, encoding as many at a time as there are threads, while those before them are written.
+    ///
+    /// # Errors
+    /// What the output fails with.
+    pub fn add<'a>(&mut self, ranks: &[RankView<'a>]) -> Result<(), Error> {
+        if let [view] = ranks {
+            return self.add_rank(*view);
+        }
+        self.widen(ranks);
+        for batch in ranks.chunks(rayon::current_num_threads().max(1)) {
+            let (first, arrows, digits) = (self.ranks as usize, &self.arrows, self.digits);
+            let plan = |(at, view): (usize, &RankView<'a>)| {
+                let group = first + at;
+                Plan::new(*view, group as u32, digits, &between(arrows, group, view.trace.spans.len()))
+            };
+            let plans: Vec<Plan<'a>> = batch.par_iter().enumerate().map(plan).collect();
+            let bases = plans.iter().map(|plan| self.take(plan)).collect::<Result<Vec<Base>, Error>>()?;
+            let encode = |(plan, base): (Plan<'a>, Base)| {
+                let mut bytes = Vec::new();
+                encode::encode(&plan, base, &mut bytes).map(|tally| (tally, bytes))
+            };
+            let (before, output) = (std::mem::take(&mut self.encoded), &mut self.output);
+            let encode_all = || plans.into_par_iter().zip(bases).map(encode).collect::<Vec<io::Result<(Tally, Vec<u8>)>>>();
+            let (written, encoded) = rayon::join(|| write_all(output, before), encode_all);
+            written?;
+            for rank in encoded {
+                let (tally, bytes) = rank?;
+                self.encoded.push(bytes);
+                self.tally.add(tally);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes each of `all`, and lets go of it.
+fn write_all(output: &mut impl Write, all: Vec<Vec<u8>>) -> io::Result<()> {
+    all.into_iter().try_for_each(|bytes| output.write_all(&bytes))
 }
 
 fn digits(rank: Rank) -> usize {
