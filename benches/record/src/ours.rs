@@ -6,7 +6,7 @@ use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use rankscope_record::{Overflow, Session, SessionOptions, in_span, record_function};
+use rankscope_record::{Overflow, Session, SessionOptions, in_span, record_function, record_next};
 
 use crate::turns::crew;
 
@@ -21,6 +21,21 @@ pub fn spans() -> Result<impl FnMut(u64) -> Duration> {
     Ok(move |spans| {
         let _kept = &session;
         timed_spans(spans)
+    })
+}
+
+/// Plain spans of which each begins as the one before ends.
+pub fn nexts() -> Result<impl FnMut(u64) -> Duration> {
+    let session = Session::start(options())?;
+    Ok(move |spans| {
+        let _kept = &session;
+        let begun = Instant::now();
+        let mut span = record_function!("span");
+        for _ in 1..spans {
+            span = record_next!(span, "next");
+        }
+        drop(span);
+        begun.elapsed()
     })
 }
 

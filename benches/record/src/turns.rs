@@ -11,11 +11,12 @@ use rankscope_record::RecordingLayer;
 use crate::{floor, layer, memory, ours, rivals};
 
 /// Everybody who takes part, and how many spans make a turn long enough to be timed and short enough to be fair.
-pub const CONTESTANTS: [(&str, u64); 28] = [
+pub const CONTESTANTS: [(&str, u64); 29] = [
     ("floor", 200_000),
     ("floor_ticks", 200_000),
     ("off", 2_000_000),
     ("span", 200_000),
+    ("next", 200_000),
     ("span_two_args", 200_000),
     ("span_file", 200_000),
     ("span_ring", 200_000),
@@ -110,6 +111,7 @@ pub fn take(name: &str) -> Result<()> {
         "floor_ticks" => serve(floor::ticks_alone()),
         "off" => serve(ours::off()),
         "span" => serve(ours::spans()?),
+        "next" => serve(ours::nexts()?),
         "span_two_args" => serve(ours::spans_with_two_args()?),
         "span_file" => serve(ours::spans_to_file()?),
         "span_ring" => serve(ours::spans_in_ring()?),

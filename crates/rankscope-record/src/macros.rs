@@ -39,6 +39,42 @@ macro_rules! record_function {
     };
 }
 
+/// Ends the span of a guard and records what comes next, for parts of a function that follow each other. Both are stamped with one
+/// reading of the clock, so that nothing lies between them.
+///
+/// ```
+/// use rankscope_record::{Session, SessionOptions, record_function, record_next};
+///
+/// fn step() {
+///     let span = record_function!("forward");
+///     // ...
+///     let span = record_next!(span, "backward");
+///     // ...
+///     let _span = record_next!(span, "optimizer", fused = true);
+/// }
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let session = Session::start(SessionOptions::default())?;
+/// step();
+/// assert_eq!(session.stop()?.report.events(), 3);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// With a name that is no literal, or with arguments, the clock is read for the end and again for the begin.
+#[macro_export]
+macro_rules! record_next {
+    ($guard:expr, $name:literal $(,)?) => {{
+        static SITE: $crate::Site =
+            $crate::Site::new($name, $crate::Category::USER_ANNOTATION).with_scope($crate::Scope::UserScope);
+        $crate::SpanGuard::then($guard, &SITE)
+    }};
+    ($guard:expr, $name:expr $(, $($args:tt)*)?) => {{
+        ::core::mem::drop::<$crate::SpanGuard>($guard);
+        $crate::record_function!($name $(, $($args)*)?)
+    }};
+}
+
 /// As [`record_function!`], for an operator of a framework: readers of traces tell operators from what a program says itself.
 ///
 /// ```

@@ -1,4 +1,5 @@
-//! Guards that go in any order, and ends that nobody should have asked for: every span has its own begin and its own end.
+//! Guards that go in any order, ends that nobody should have asked for, and ends that are the begin of the next: every span has its own
+//! begin and its own end.
 //!
 //! One process has one recorder, so these tests take turns.
 #![expect(clippy::unwrap_used, reason = "a test")]
@@ -15,8 +16,8 @@ use std::thread;
 use proptest::prelude::*;
 use rankscope_formats::recording::{Cut, LiveFile, Recording, What};
 use rankscope_record::{
-    Category, OpenSpan, Recorded, Scope, Session, SessionOptions, SpanGuard, Stopped, Value, begin_named, begin_raw, end_raw,
-    intern, intern_key, record_function, ticks,
+    Category, OpenSpan, Overflow, Recorded, Scope, Session, SessionOptions, Site, SpanGuard, Stopped, Value, begin_named,
+    begin_raw, end_raw, intern, intern_key, record_function, record_next, ticks,
 };
 use tree::tree;
 
@@ -447,4 +448,78 @@ proptest! {
         }
         prop_assert!(found.is_empty(), "nothing else was recorded: {:?}", found);
     }
+}
+
+#[test]
+fn what_comes_next_begins_as_the_one_before_ends() {
+    let _turn = turn();
+    let (spans, stopped) = recorded(|| {
+        let _step = record_function!("step");
+        let span = record_function!("forward");
+        let span = record_next!(span, "backward");
+        let inner = record_function!("inner");
+        let inner = record_next!(inner, "inner, again");
+        drop(inner);
+        let _span = record_next!(span, "optimizer", fused = true);
+    });
+    let [step, forward, backward, inner, again, optimizer] =
+        ["step", "forward", "backward", "inner", "inner, again", "optimizer"].map(|name| named(&spans, name));
+    assert_eq!((forward.end, inner.end), (backward.begin, again.begin), "one reading of the clock");
+    assert!(again.end <= backward.end && backward.end <= optimizer.begin && optimizer.end <= step.end);
+    assert_eq!((optimizer.args, spans.values().all(|span| span.finished)), (1, true));
+    assert_eq!((stopped.report.events(), stopped.report.remarks.misnested), (6, 0));
+}
+
+#[test]
+fn what_comes_next_is_recorded_by_its_own_category_and_session() {
+    let _turn = turn();
+    static CALL: Site = Site::new("call", Category::CUDA_RUNTIME);
+    let before = record_function!("before");
+    let session = Session::start(SessionOptions::default().with_categories(Category::USER_ANNOTATION.alone())).unwrap();
+    let span = record_next!(before, "first");
+    assert!(span.is_recording(), "it begins where what was before was not recorded");
+    let span = span.then(&CALL);
+    assert!(!span.is_recording(), "a category that is not wanted");
+    let last = record_next!(span, "last");
+    let stopped = session.stop().unwrap();
+    assert!(!record_next!(last, "after").is_recording());
+    let found = spans(&stopped.recorded);
+    assert_eq!(
+        found.values().map(|span| (&span.name[..], span.finished)).collect::<Vec<_>>(),
+        [("first", true), ("last", false)]
+    );
+    assert_eq!(stopped.report.dropped(), 0);
+}
+
+#[test]
+fn what_comes_next_may_end_one_that_is_not_the_innermost() {
+    let _turn = turn();
+    let (spans, stopped) = recorded(|| {
+        let outer = record_function!("outer");
+        let inner = record_function!("inner");
+        let next = record_next!(outer, "next");
+        drop(inner);
+        drop(next);
+    });
+    let [outer, inner, next] = ["outer", "inner", "next"].map(|name| named(&spans, name));
+    assert!(outer.begin <= inner.begin && outer.end <= next.begin && next.begin <= inner.end && inner.end <= next.end);
+    assert!(stopped.report.remarks.misnested > 0);
+}
+
+#[test]
+fn of_what_comes_next_none_is_lost_uncounted_in_a_full_recording() {
+    const NEXT: u64 = 50_000;
+    let _turn = turn();
+    let overflow = Overflow::Stop { max_bytes: 1 << 18 };
+    let session = Session::start(SessionOptions::default().with_overflow(overflow)).unwrap();
+    let mut span = record_function!("first");
+    for _ in 0..NEXT {
+        span = record_next!(span, "next");
+    }
+    drop(span);
+    let stopped = session.stop().unwrap();
+    let found = spans(&stopped.recorded);
+    assert!(stopped.report.dropped() > NEXT / 2 && found.len() > 1_000, "{} recorded", found.len());
+    assert_eq!(found.len() as u64 + stopped.report.dropped(), NEXT + 1);
+    assert!(found.values().all(|span| span.finished && span.begin <= span.end));
 }

@@ -101,6 +101,34 @@ impl Lane {
         });
     }
 
+    /// Ends the span `id` and begins the next in the same moment: the clock is read once. Returns the next one's correlation id; none
+    /// where it was dropped, which is counted.
+    #[inline(always)]
+    pub(crate) fn end_and_begin(&self, epoch: u32, id: u64, name: NameId) -> Option<u64> {
+        if !self.is_ready_to_begin(epoch, 1) || !self.open.is_innermost(id) {
+            return self.end_and_begin_apart(epoch, id, name);
+        }
+        let next_id = self.next_id.get();
+        self.while_busy(epoch, || {
+            let tick = ticks();
+            self.closed();
+            let delta = self.delta(tick);
+            self.store(0, Word::new(Kind::End, 0, delta));
+            // A new base of ticks, if one was written, is that of both.
+            let delta = self.delta(tick);
+            self.store(0, Word::new(Kind::Begin, name.0, delta));
+            self.opened(next_id, tick, name, None);
+        });
+        Some(next_id)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn end_and_begin_apart(&self, epoch: u32, id: u64, name: NameId) -> Option<u64> {
+        self.end(epoch, id);
+        self.begin(epoch, name)
+    }
+
     /// Ends the span `id`, with arguments; where these find no room, with how many there were. The clock is read first.
     #[inline]
     pub(crate) fn end_with(&self, epoch: u32, id: u64, args: &[(NameId, Value<'_>)]) {

@@ -31,11 +31,12 @@ pub(crate) fn markdown(document: &Value) -> String {
 }
 
 /// By the names the benchmark gives them.
-const ROWS: [(&str, &str); 28] = [
+const ROWS: [(&str, &str); 29] = [
     ("floor", "floor: two ticks and a store of 24 bytes"),
     ("floor_ticks", "two ticks alone"),
     ("off", "rankscope, nothing recorded"),
     ("span", "rankscope, memory"),
+    ("next", "rankscope, memory, `record_next!`: begins as the one before ends"),
     ("span_file", "rankscope, file"),
     ("span_ring", "rankscope, ring"),
     ("span_two_args", "rankscope, memory, two scalar arguments"),
