@@ -79,24 +79,21 @@ impl Measured {
         self.edges.is_empty() && self.solution.is_none() && self.own.is_none()
     }
 
-    fn of(told: Vec<Event>, summary: Summary) -> Self {
-        let mut measured = Self { summary, ..Self::default() };
-        for event in told {
-            match event {
-                Event::Window(window) => {
-                    for record in window.edges {
-                        if let Some(fit) = record.fits.iter().flatten().last().copied() {
-                            let windows = measured.edges.get(&record.edge).map_or(0, |edge| edge.windows) + 1;
-                            measured.edges.insert(record.edge, MeasuredEdge { fit, record, windows });
-                        }
+    /// Takes in what the agent told next.
+    fn take(&mut self, event: &Event) {
+        match event {
+            Event::Window(window) => {
+                for record in &window.edges {
+                    if let Some(fit) = record.fits.iter().flatten().last().copied() {
+                        let windows = self.edges.get(&record.edge).map_or(0, |edge| edge.windows) + 1;
+                        self.edges.insert(record.edge, MeasuredEdge { fit, record: record.clone(), windows });
                     }
                 }
-                Event::Clock { estimate, .. } => measured.own = Some(estimate),
-                Event::Solved { solution, .. } if !solution.nodes.is_empty() => measured.solution = Some(solution),
-                _ => {}
             }
+            Event::Clock { estimate, .. } => self.own = Some(*estimate),
+            Event::Solved { solution, .. } if !solution.nodes.is_empty() => self.solution = Some(solution.clone()),
+            _ => {}
         }
-        measured
     }
 }
 
@@ -136,8 +133,15 @@ pub fn standalone(
     let agreement = reopen(minutes, &options)?;
     let agent = Agent::start(session, agreement.endpoints, setup::agent(settings, &stop)?)?;
     tell(Progress::Measuring { node, num_nodes, outgoing, incoming, window: settings.probe_window });
-    let (summary, told) = watch::until_stopped(agent, &stop, Some(neighbours.duration), tell)?;
-    Ok(Measured::of(told, summary))
+    let mut measured = Measured::default();
+    let mut take = |progress: Progress<'_>| {
+        if let Progress::Event(event) = progress {
+            measured.take(event);
+        }
+        tell(progress);
+    };
+    let summary = watch::until_stopped(agent, &stop, Some(neighbours.duration), &mut take)?;
+    Ok(Measured { summary, ..measured })
 }
 
 fn resolve(text: &str) -> Result<SocketAddr, Error> {
@@ -162,4 +166,49 @@ fn minutes(
     // Whoever has the same addresses is in the same run; a number is all that is needed, so a plain sum of powers will do.
     let run = texts.join(",").bytes().fold(0u64, |run, byte| run.wrapping_mul(0x0100_0000_01b3).wrapping_add(u64::from(byte)));
     Ok(Minutes { run, secret, addresses, edges, per_edge: false })
+}
+
+#[cfg(test)]
+mod tests {
+    use rankscope_clock::{HostInstant, Interval, NodeWindow};
+    use rankscope_time::Span;
+
+    use super::*;
+
+    const EDGE: Edge = Edge { src: NodeId(0), dst: NodeId(1) };
+
+    fn window(at: i64) -> NodeWindow {
+        let (instant, span) = (|ns| HostInstant::from_nanos_since_epoch(at * 1_000 + ns), Span::from_nanos);
+        let fit = EdgeFit {
+            start: instant(1),
+            end: instant(999),
+            mid: instant(500),
+            offset: span(at),
+            skew_ppb: 0.0,
+            bound: Interval { lo: span(at - 1), hi: span(at + 1) },
+            skew_bound_ppb: (-1.0, 1.0),
+            sigma_ns: 1.0,
+            rtt_min: span(1),
+            points_forward: 9,
+            points_reverse: 9,
+            degraded: false,
+        };
+        let (id, edges) = (at as u64, vec![EdgeRecord::new(EDGE, vec![Ok(fit)])]);
+        NodeWindow { node: NodeId(0), window_id: id, round: Some(id), start: instant(0), end: instant(1_000), edges }
+    }
+
+    /// Three days of windows; a list of what was told would have been full long before.
+    #[test]
+    fn of_however_long_a_run_the_last_counts_and_only_that_is_kept() {
+        let mut measured = Measured::default();
+        const WINDOWS: i64 = 70_000;
+        for at in 0..WINDOWS {
+            measured.take(&Event::Window(window(at)));
+            measured.take(&Event::Solved { round: at as u64, solution: Solution::default() });
+        }
+        let edge = &measured.edges[&EDGE];
+        assert_eq!((edge.windows, edge.fit.offset), (WINDOWS as usize, Span::from_nanos(WINDOWS - 1)));
+        assert_eq!(edge.record.fits.len(), 1);
+        assert!(measured.solution.is_none(), "a round of nobody says nothing");
+    }
 }
