@@ -41,9 +41,9 @@ proptest! {
         shelf.take_part(part(1, &[3]));
         let (mut before, mut last) = (None, 0);
         for (number, mut rank) in (1..).zip(ranks) {
-            // A process goes on and never back; another one begins.
+            // A process goes on and never back, and a page in which anything changed has gone on; another process begins.
             if before.is_some_and(|before: Rank| before.pid == rank.pid) {
-                rank.progress += last;
+                rank.progress += last + 1;
             }
             last = rank.progress;
             prop_assert!(put(&mut shelf, number, &rank, before.as_ref()));
