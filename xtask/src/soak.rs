@@ -76,6 +76,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
 /// The demo and who watches it. They end with this.
 struct Job {
+    /// What the program is called.
+    program: String,
     demo: Child,
     watchers: Vec<Child>,
 }
@@ -88,7 +90,8 @@ impl Job {
         let length = format!("{:.0}", seconds + 600.0);
         demo.args(["demo", "--live", "--ranks", &args.ranks.to_string(), "--seconds", &length, "--out"]).arg(out);
         demo.env("RANKSCOPE_RING", args.ring_s.to_string()).stdin(Stdio::null()).stdout(Stdio::null());
-        let mut job = Self { demo: started(&mut demo)?, watchers: Vec::new() };
+        let program = binary.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let mut job = Self { program, demo: started(&mut demo)?, watchers: Vec::new() };
         sleep(STARTING);
         let mut watch = Command::new(binary);
         watch.arg("watch").arg(out).stdin(Stdio::null()).stdout(Stdio::null());
@@ -102,7 +105,11 @@ impl Job {
     /// All of them, with the demo's children.
     fn processes(&self) -> Result<Vec<Process>> {
         let roots = std::iter::once(self.demo.id()).chain(self.watchers.iter().map(Child::id));
-        processes::descendants(&roots.collect::<Vec<_>>())
+        let found = processes::descendants(&roots.collect::<Vec<_>>(), &self.program)?;
+        if found.is_empty() {
+            bail!("no process of the job runs {}", self.program);
+        }
+        Ok(found)
     }
 
     fn all_run(&mut self) -> Result<()> {

@@ -1,6 +1,7 @@
 //! Who belongs to a job, and what each holds, as the kernel says. A process that ends while it is looked at is passed over.
 
 use std::fs;
+use std::path::Path;
 
 use anyhow::{Context, Result};
 
@@ -20,8 +21,8 @@ pub(super) struct Holding {
     pub(super) files: u64,
 }
 
-/// The processes `roots` and all that came from them, by their numbers.
-pub(super) fn descendants(roots: &[u32]) -> Result<Vec<Process>> {
+/// The processes `roots` and all that came from them, by their numbers, as far as they run a program of the name `program`.
+pub(super) fn descendants(roots: &[u32], program: &str) -> Result<Vec<Process>> {
     let mut parents = Vec::new();
     for entry in fs::read_dir("/proc").context("failed to list /proc")? {
         let Some(pid) = entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
@@ -37,7 +38,7 @@ pub(super) fn descendants(roots: &[u32]) -> Result<Vec<Process>> {
     }
     found.sort_unstable();
     found.dedup();
-    Ok(found.into_iter().filter_map(|pid| Some(Process { pid, verb: verb(pid)? })).collect())
+    Ok(found.into_iter().filter_map(|pid| Some(Process { pid, verb: verb(pid, program)? })).collect())
 }
 
 impl Process {
@@ -58,11 +59,11 @@ fn parent(stat: &str) -> Option<u32> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
-fn verb(pid: u32) -> Option<String> {
+fn verb(pid: u32, program: &str) -> Option<String> {
     let words = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     let mut words = words.split(|byte| *byte == 0).map(String::from_utf8_lossy);
     // What came before the program, as setsid, is no verb.
-    words.find(|word| word.ends_with("rankscope"))?;
+    words.find(|word| Path::new(word.as_ref()).file_name().is_some_and(|name| name == program))?;
     words.next().map(std::borrow::Cow::into_owned)
 }
 
@@ -75,7 +76,7 @@ mod tests {
     #[test]
     fn a_child_of_a_child_is_found_with_its_verb_and_what_it_holds() {
         let folder = tempfile::tempdir().unwrap();
-        let program = folder.path().join("rankscope");
+        let program = folder.path().join("rankscope-7");
         std::os::unix::fs::symlink("/bin/sh", &program).unwrap();
         let mut shell = Command::new(&program);
         // The second shell stays, because something follows it.
@@ -83,13 +84,14 @@ mod tests {
         let mut shell = shell.args(["-c", &script]).stdin(Stdio::piped()).spawn().unwrap();
         let mut found = Vec::new();
         for _ in 0..500 {
-            found = descendants(&[shell.id()]).unwrap();
+            found = descendants(&[shell.id()], "rankscope-7").unwrap();
             if found.len() == 2 {
                 break;
             }
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
         assert!(found.len() == 2 && found.iter().all(|process| process.verb == "-c"), "{found:?}");
+        assert_eq!(descendants(&[shell.id()], "rankscope").unwrap(), [], "of another program");
         let holding = found[0].holding().unwrap();
         assert!(holding.own_kb > 0 && holding.threads == 1 && holding.files >= 3, "{holding:?}");
         drop(shell.stdin.take());
