@@ -1,13 +1,13 @@
 //! `cargo xtask bench ingest`: what a user waits and pays for, from file to finished report, beside inflating the same bytes,
-//! passing over their JSON, and the peers. `cargo xtask bench clock`: how well clocks are synchronised. `cargo xtask bench record`: what a span
-//! costs. `cargo xtask bench align`: how fast ranks come on to one clock. `cargo xtask bench
-//! dispatch`: what plans for context-parallel attention cost. `cargo xtask bench overhead`: what a job pays for being watched.
-//! `cargo xtask bench scale`: what a report of many ranks and many collectives costs, by the row. `cargo xtask bench merge`: the
-//! same of parts that are merged. `cargo xtask bench tables`: what tables of operators and kernels add to a report.
-//! `cargo xtask bench dataset`: what a dataset adds, and what a row takes. `cargo xtask bench compare`: how often comparisons are
-//! wrong. `cargo xtask bench live`: how good alarms about running jobs are. `cargo xtask bench devices`: what a callback of NCCL's plugin
-//! takes, and what it takes to sample a node's counters. `cargo xtask bench page`: how large pages are, and how fast they are shown
-//! and served. `cargo xtask bench stores`: what a store costs beside the disk. `cargo xtask bench dist`: what Ray adds to a task.
+//! passing over their JSON, and the peers. `cargo xtask bench clock`: how well clocks are synchronised. `cargo xtask bench
+//! record`: what a span costs. `cargo xtask bench align`: how fast ranks come on to one clock. `cargo xtask bench dispatch`: what
+//! plans for context-parallel attention cost. `cargo xtask bench overhead`: what a job pays for being watched. `cargo xtask bench
+//! scale`: what a report of many ranks and many collectives costs, by the row. `cargo xtask bench merge`: the same of parts that
+//! are merged. `cargo xtask bench tables`: what tables of operators and kernels add to a report. `cargo xtask bench dataset`:
+//! what a dataset adds, and what a row takes. `cargo xtask bench compare`: how often comparisons are wrong. `cargo xtask bench
+//! live`: how good alarms about running jobs are. `cargo xtask bench devices`: what a callback of NCCL's plugin takes, and what
+//! it takes to sample a node's counters. `cargo xtask bench page`: how large pages are, and how fast they are shown and served.
+//! `cargo xtask bench stores`: what a store costs beside the disk. `cargo xtask bench dist`: what Ray adds to a task.
 //!
 //! Every program runs as a child and is judged by its wall clock, its processor time and its peak memory. The inputs are made
 //! once and kept in `target/bench`: with a corpus, a real trace repeated in time; without, a synthetic job of the same size.

@@ -109,9 +109,9 @@ impl Culprits {
 
     /// Those that stand out, most caused first: nodes and stages of `families`, and ranks that are in none of these.
     pub fn suspects(&self, families: &[Family]) -> Vec<Suspect> {
-        let mut suspects: Vec<Suspect> = families.iter().flat_map(|family| self.together(family)).collect();
-        let is_in_one: Vec<usize> = suspects.iter().flat_map(|suspect| suspect.ranks.clone()).collect();
         let totals = Totals::of((0..self.patterns.len()).map(|rank| self.caused_ns(rank)).collect());
+        let mut suspects: Vec<Suspect> = families.iter().flat_map(|family| self.together(family, &totals)).collect();
+        let is_in_one: Vec<usize> = suspects.iter().flat_map(|suspect| suspect.ranks.clone()).collect();
         for (rank, pattern) in self.patterns.iter().enumerate().filter(|(rank, _)| !is_in_one.contains(rank)) {
             let (culprit, caused_ns) = (Culprit::Rank(rank), totals.of_each[rank]);
             if self.stands_out(*pattern, caused_ns, &totals) {
@@ -124,10 +124,7 @@ impl Culprits {
     }
 
     /// The sets of `family` whose ranks all cause alike while no other rank does.
-    fn together(&self, family: &Family) -> Vec<Suspect> {
-        let of_rank: Vec<i64> = (0..self.patterns.len()).map(|rank| self.caused_ns(rank)).collect();
-        let mut most_first: Vec<usize> = (0..of_rank.len()).collect();
-        most_first.sort_unstable_by_key(|rank| std::cmp::Reverse(of_rank[*rank]));
+    fn together(&self, family: &Family, Totals { of_each: of_rank, most_first }: &Totals) -> Vec<Suspect> {
         let several = |(_, ranks): &&(Culprit, Vec<usize>)| ranks.len() > 1 && ranks.len() < of_rank.len();
         let alike = |(_, ranks): &&(Culprit, Vec<usize>)| {
             let own = || ranks.iter().map(|rank| of_rank[*rank]);
@@ -178,24 +175,26 @@ impl Culprits {
 /// What each of several caused in all.
 struct Totals {
     of_each: Vec<i64>,
-    ascending: Vec<i64>,
+    /// Their places, those first that caused most.
+    most_first: Vec<usize>,
 }
 
 impl Totals {
     fn of(of_each: Vec<i64>) -> Self {
-        let mut ascending = of_each.clone();
-        ascending.sort_unstable();
-        Self { of_each, ascending }
+        let mut most_first: Vec<usize> = (0..of_each.len()).collect();
+        most_first.sort_unstable_by_key(|one| std::cmp::Reverse(of_each[*one]));
+        Self { of_each, most_first }
     }
 
-    /// The middle of all without one of the largest; 0 where there is no other.
+    /// The middle of all without one of the largest, the lower one of two; 0 where there is no other.
     fn middle_of_others_ns(&self) -> i64 {
-        self.ascending.len().checked_sub(2).map_or(0, |last| self.ascending[last / 2])
+        let middle = self.most_first.len().checked_sub(2).map(|last| self.most_first.len() - 1 - last / 2);
+        middle.map_or(0, |at| self.of_each[self.most_first[at]])
     }
 
     /// How many caused more than `caused_ns`.
     fn above(&self, caused_ns: i64) -> usize {
-        self.ascending.len() - self.ascending.partition_point(|total| *total <= caused_ns)
+        self.most_first.partition_point(|one| self.of_each[*one] > caused_ns)
     }
 }
 
@@ -295,5 +294,23 @@ mod tests {
         let slow = culprits(4, 2, |rank, _| if rank == 1 { 50 } else { 5 });
         assert_eq!(named(&slow), [(Culprit::Rank(1), Pattern::Unknown)]);
         assert_eq!(named(&culprits(4, 2, |rank, _| 30 + rank as i64)), []);
+    }
+
+    #[test]
+    fn totals_are_compared_as_if_they_were_sorted() {
+        for count in 0..9_usize {
+            let of_each: Vec<i64> = (0..count as i64).map(|one| one * 5 % 7).collect();
+            let totals = Totals::of(of_each.clone());
+            let mut ascending = of_each;
+            ascending.sort_unstable();
+            assert_eq!(
+                totals.middle_of_others_ns(),
+                count.checked_sub(2).map_or(0, |last| ascending[last / 2]),
+                "{ascending:?}"
+            );
+            for ns in -1..8 {
+                assert_eq!(totals.above(ns), ascending.iter().filter(|total| **total > ns).count(), "{ns} in {ascending:?}");
+            }
+        }
     }
 }
