@@ -10,6 +10,7 @@ use super::builder::Builder;
 use super::event::RawEvent;
 use super::number::{signed, unquoted, unsigned};
 use super::scan::{Lead, Members, Mode};
+use super::text::lossy;
 
 /// Key and value of an argument, both as they stand in the text.
 pub(super) type Argument<'a> = (&'a [u8], &'a [u8]);
@@ -121,7 +122,7 @@ impl<'a> Builder<'a> {
     /// The id of a nested value, which stays text: its escapes are part of it.
     fn nested(&mut self, raw: &'a [u8]) -> StrId {
         let strings = &mut self.piece.trace.strings;
-        *self.seen.nested.entry(raw).or_insert_with(|| strings.intern(&String::from_utf8_lossy(raw)))
+        *self.seen.nested.entry(raw).or_insert_with(|| strings.intern(&lossy(raw)))
     }
 }
 

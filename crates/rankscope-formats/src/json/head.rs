@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::ranks::ranks;
 use super::scan::{self, Items, Mode, skip_space, string_end, value_end};
-use super::text::decode;
+use super::text::{decode, lossy};
 
 /// Where the members of the top-level object led.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,15 +61,11 @@ pub(super) fn walk(text: &[u8], mut at: usize, members: &mut Members) -> Walk {
         }
         let Some(end) = value_end(text, value, Mode::Strict, &mut 0) else { return Walk::CutShort(start) };
         let len = end - value;
-        let kept = if len <= MEMBER_BYTES_MAX { lossy(&text[value..end]) } else { format!("\"({len} bytes left out)\"") };
+        let kept =
+            if len <= MEMBER_BYTES_MAX { lossy(&text[value..end]).into_owned() } else { format!("\"({len} bytes left out)\"") };
         members.push((decode(key).into_owned(), kept));
         at = end;
     }
-}
-
-/// As `String::from_utf8_lossy` has it, which looks at plain text byte by byte.
-fn lossy(text: &[u8]) -> String {
-    std::str::from_utf8(text).map_or_else(|_| String::from_utf8_lossy(text).into_owned(), str::to_owned)
 }
 
 /// What `distributedInfo` says. Its members are looked at where they stand: they list all ranks of all groups in every rank's file.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 /// The text of a string whose raw bytes (without quotes) are `raw`. Bad escapes stay as they stand, bad UTF-8 becomes U+FFFD.
 pub(super) fn decode(raw: &[u8]) -> Cow<'_, str> {
     if !raw.contains(&b'\\') {
-        return String::from_utf8_lossy(raw);
+        return lossy(raw);
     }
     let mut text = Vec::with_capacity(raw.len());
     let mut rest = raw;
@@ -16,6 +16,11 @@ pub(super) fn decode(raw: &[u8]) -> Cow<'_, str> {
     }
     text.extend_from_slice(rest);
     Cow::Owned(String::from_utf8(text).unwrap_or_else(|bad| String::from_utf8_lossy(bad.as_bytes()).into_owned()))
+}
+
+/// As [`String::from_utf8_lossy`] has it, which looks at good text byte by byte as well.
+pub(super) fn lossy(raw: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(raw).map_or_else(|_| String::from_utf8_lossy(raw), Cow::Borrowed)
 }
 
 /// Appends what the escape at the start of `raw` stands for and returns its length.
